@@ -1,0 +1,95 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ID identifies a tool: "toolset.tool".
+type ID string
+
+// Toolset is the part before the dot.
+func (id ID) Toolset() string { s, _, _ := strings.Cut(string(id), "."); return s }
+
+// Name is the part after the dot.
+func (id ID) Name() string { _, n, _ := strings.Cut(string(id), "."); return n }
+
+// Condition is a named CEL expression with a sentence for people.
+type Condition struct {
+	Name       string `json:"name"`
+	Expression string `json:"expression"`
+	// Message says what holds when the condition holds: "the field shows the text".
+	Message string `json:"message,omitempty"`
+}
+
+// Spec is the design-time contract of one tool, as generated from its design.
+type Spec struct {
+	ID          ID
+	Title       string
+	Description string
+	Effect      EffectClass
+	// Sources are the ways to ground the call, in the order of trying.
+	Sources        []Source
+	Preconditions  []Condition
+	Postconditions []Condition
+	// Confirm is the question of the approval, "" when none is asked for by the design. Irreversible tools always need one.
+	Confirm string
+	// Question is the clarifying question when fields are missing.
+	Question string
+	// TimeLimit bounds one attempt.
+	TimeLimit time.Duration
+	// PayloadSchema and ResultSchema are closed JSON Schema 2020-12 documents.
+	PayloadSchema, ResultSchema json.RawMessage
+	// Example is a valid payload.
+	Example json.RawMessage
+	// Secrets are the JSON Pointers of payload fields that are never shown; a "*" segment stands for any index or key.
+	Secrets []string
+	// Decode decodes and validates a payload strictly, and fills in defaults.
+	Decode func([]byte) (Payload, Issues)
+	// EncodeResult renders a result; a result that breaks its own schema is an Issues error, never passed on.
+	EncodeResult func(any) ([]byte, error)
+	// DecodeResult decodes and validates a result strictly.
+	DecodeResult func([]byte) (any, Issues)
+}
+
+// Registry is an immutable set of tools.
+type Registry struct {
+	byID map[ID]*Spec
+	ids  []ID
+}
+
+// NewRegistry makes a registry of all specs; two of one ID are an error.
+func NewRegistry(sets ...[]*Spec) (*Registry, error) {
+	r := &Registry{byID: map[ID]*Spec{}}
+	for _, s := range slices.Concat(sets...) {
+		if r.byID[s.ID] != nil {
+			return nil, fmt.Errorf("tool %s is declared twice", s.ID)
+		}
+		r.byID[s.ID] = s
+		r.ids = append(r.ids, s.ID)
+	}
+	slices.Sort(r.ids)
+	return r, nil
+}
+
+// Lookup returns the tool's spec, nil when there is none.
+func (r *Registry) Lookup(id ID) *Spec { return r.byID[id] }
+
+// IDs lists all tools, sorted.
+func (r *Registry) IDs() []ID { return slices.Clone(r.ids) }
+
+// Nearest lists up to three tools whose names are near to id, nearest first.
+func (r *Registry) Nearest(id ID) []ID {
+	names := make([]string, len(r.ids))
+	for i, x := range r.ids {
+		names[i] = string(x)
+	}
+	var near []ID
+	for _, n := range nearest(string(id), names, 3) {
+		near = append(near, ID(n))
+	}
+	return near
+}
