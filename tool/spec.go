@@ -25,12 +25,21 @@ type Condition struct {
 	Message string `json:"message,omitempty"`
 }
 
+// EffectRule gives a call another effect class when a CEL condition over args holds: a field that is only filled is idempotent, one
+// that is submitted is not.
+type EffectRule struct {
+	When  string      `json:"when"`
+	Class EffectClass `json:"class"`
+}
+
 // Spec is the design-time contract of one tool, as generated from its design.
 type Spec struct {
 	ID          ID
 	Title       string
 	Description string
+	// Effect is the class of the tool; EffectRules may make single calls graver.
 	Effect      EffectClass
+	EffectRules []EffectRule
 	// Sources are the ways to ground the call, in the order of trying.
 	Sources        []Source
 	Preconditions  []Condition
@@ -39,6 +48,8 @@ type Spec struct {
 	Confirm string
 	// Question is the clarifying question when fields are missing.
 	Question string
+	// Rollback says in one sentence what a rollback can undo, and when it refuses; "" when nothing can be undone.
+	Rollback string
 	// TimeLimit bounds one attempt.
 	TimeLimit time.Duration
 	// PayloadSchema and ResultSchema are closed JSON Schema 2020-12 documents.
