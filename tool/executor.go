@@ -43,10 +43,12 @@ type Executor interface {
 	Begin(ctx context.Context, call *Call, plan Plan) (Attempt, error)
 }
 
-// Attempt is one attempt at a call. Its methods are called in the order in which they stand here, each at most once but Observe;
+// Attempt is one attempt at a call. The order is Resolve, Observe, Dispatch, Settle, Observe, perhaps Rollback, Close; each at most once but Observe;
 // an error ends the attempt. Errors are *Failed or wrap one.
 type Attempt interface {
-	// Observe collects fresh evidence without changing anything. It is called before Resolve and again after Settle.
+	// Observe collects fresh evidence without changing anything. It is called after Resolve, immediately before Dispatch ("before"),
+	// and again after Settle ("after", several times when the effect takes a while to show); for tools with preconditions also once
+	// before Resolve, when no target is known yet.
 	Observe(ctx context.Context, needs Needs) (*Evidence, error)
 	// Resolve grounds the call: finds the target by the plan's source, waits until it can be acted upon (bounded), and checks
 	// that it can. It changes nothing except scrolling, and dismissing a known harmless cover.

@@ -42,6 +42,8 @@ const (
 	LoopDetected         Failure = "loop_detected"
 	OutcomeUnknown       Failure = "outcome_unknown"
 	Cancelled            Failure = "cancelled"
+	// WorkerLost: the process that made the attempt died, or lost contact, before it could report.
+	WorkerLost Failure = "worker_lost"
 	// Internal is a fault of toolsvc itself (a store that cannot be written, a bug). Never retried blindly.
 	Internal Failure = "internal"
 )
@@ -51,7 +53,7 @@ var Failures = []Failure{
 	TargetNotFound, WrongTarget, AmbiguousTarget, Covered, Moving, Disabled, NotReady, Stale, NoEffect, VerificationFailed,
 	VerificationUncertain, FrameGone, BrowserCrashed, InvalidArguments, MissingFields, MalformedResponse, Timeout, RateLimited,
 	ToolUnavailable, PreconditionFailed, PostconditionFailed, RollbackRefused, PolicyDenied, ConfirmationRequired, LoopDetected,
-	OutcomeUnknown, Cancelled, Internal,
+	OutcomeUnknown, Cancelled, WorkerLost, Internal,
 }
 
 // Reason is the reason of a RetryHint that this failure leads to when it ends a call.
@@ -65,7 +67,7 @@ func (f Failure) Reason() Reason {
 		return ReasonVerificationFailed
 	case VerificationUncertain, OutcomeUnknown:
 		return ReasonOutcomeUnknown
-	case FrameGone, BrowserCrashed, ToolUnavailable, Internal:
+	case FrameGone, BrowserCrashed, ToolUnavailable, WorkerLost, Internal:
 		return ReasonToolUnavailable
 	case PostconditionFailed, RollbackRefused:
 		return ReasonPostconditionFailed
