@@ -125,3 +125,11 @@ func distance(a, b string) int {
 	}
 	return prev[len(b)]
 }
+
+// Nearest returns the one of names that is nearest to word, "" when none is near.
+func Nearest(word string, names []string) string {
+	if near := nearest(word, names, 1); len(near) > 0 {
+		return near[0]
+	}
+	return ""
+}

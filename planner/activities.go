@@ -1,0 +1,103 @@
+package planner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"toolsvc/tool"
+	"toolsvc/verification"
+)
+
+// Activities are the effects of runs. One value serves all runs of a worker.
+type Activities struct {
+	Registry  *tool.Registry
+	Executors map[string]tool.Executor // by toolset
+	Journal   Journal
+	Artifacts Artifacts
+	Events    Events
+	// RunURL leads to a run in Temporal's UI; nil when there is none.
+	RunURL func(workflowID string) string
+}
+
+// Attempt makes one attempt at a step. Temporal makes it once: if the worker dies meanwhile, Reconcile follows.
+func (a *Activities) Attempt(ctx context.Context, in AttemptInput) (Report, error) {
+	return a.with(ctx, in, func(ctx context.Context, at *attempter, exec tool.Executor, call *tool.Call, conds *verification.Conditions) Report {
+		a.narrate(ctx, in.RunID, attemptBegan(in))
+		return at.attempt(ctx, exec, call, conds, in.Step.Class, in.Plan)
+	})
+}
+
+// Reconcile finds out what became of an attempt whose worker died. It only observes, so Temporal may repeat it.
+func (a *Activities) Reconcile(ctx context.Context, in AttemptInput) (Report, error) {
+	return a.with(ctx, in, func(ctx context.Context, at *attempter, exec tool.Executor, call *tool.Call, conds *verification.Conditions) Report {
+		return at.reconcile(ctx, exec, call, conds, in.Step.Class, in.Plan)
+	})
+}
+
+// with readies what both activities need, and keeps the heartbeat going while f works.
+func (a *Activities) with(ctx context.Context, in AttemptInput, f func(context.Context, *attempter, tool.Executor, *tool.Call, *verification.Conditions) Report) (Report, error) {
+	rep := Report{Record: tool.AttemptRecord{Number: in.Plan.Number, Source: in.Plan.Source, Input: in.Plan.Input, Phase: tool.PhaseStarted, Effect: tool.EffectNone}}
+	spec := a.Registry.Lookup(in.Step.Tool)
+	if spec == nil { // another version of toolsvc accepted it
+		return rep.failed(ctx, tool.Failf(tool.ToolUnavailable, "this worker has no tool %s", in.Step.Tool)), nil
+	}
+	exec := a.Executors[spec.ID.Toolset()]
+	if exec == nil {
+		return rep.failed(ctx, tool.Failf(tool.ToolUnavailable, "this worker cannot run the tools of %s", spec.ID.Toolset())), nil
+	}
+	payload, issues := spec.Decode(in.Step.Arguments)
+	if len(issues) > 0 {
+		return rep.failed(ctx, &tool.Failed{Failure: tool.InvalidArguments, Message: issues.Error(), Cause: issues}), nil
+	}
+	conds, issues := verification.Compile(spec, in.Step.Arguments, payload.Expectations())
+	if len(issues) > 0 {
+		return rep.failed(ctx, &tool.Failed{Failure: tool.InvalidArguments, Message: issues.Error(), Cause: issues}), nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go beat(ctx)
+	at := &attempter{journal: a.Journal, artifacts: a.Artifacts, progress: func(ctx context.Context) { a.narrate(ctx, in.RunID, attemptVerifies(in)) }}
+	return f(ctx, at, exec, &tool.Call{ID: in.Step.CallID, RunID: in.RunID, Step: in.Number, Spec: spec, Args: payload, Raw: in.Step.Arguments}, conds), nil
+}
+
+// beat reports the activity alive until ctx ends.
+func beat(ctx context.Context) {
+	t := time.NewTicker(heartbeatTimeout / 4)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			activity.RecordHeartbeat(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Publish writes the events of a moment of the run. Of a step that has ended it also makes the Result, and returns it. It may be
+// repeated: each event has a key, and the same key is written once.
+func (a *Activities) Publish(ctx context.Context, p Publication) (*tool.Result, error) {
+	events := published(p)
+	var res *tool.Result
+	if p.Ended != nil {
+		spec := a.Registry.Lookup(p.Ended.Step.Tool)
+		if spec == nil {
+			return nil, temporal.NewNonRetryableApplicationError(fmt.Sprintf("this worker has no tool %s", p.Ended.Step.Tool), "NoTool", nil)
+		}
+		if a.RunURL != nil && p.Ended.Link != nil {
+			p.Ended.Link.URL = a.RunURL(p.Ended.Link.WorkflowID)
+		}
+		res = Conclude(spec, *p.Ended)
+		text, err := json.Marshal(res)
+		if err != nil {
+			return nil, fmt.Errorf("encode the result of call %s: %w", res.CallID, err)
+		}
+		events = append([]Event{{Kind: EventToolResult, Key: "result/" + res.CallID, Data: text}}, stepEnded(p, res)...)
+	}
+	return res, a.append(ctx, p.Input.RunID, events)
+}

@@ -1,0 +1,277 @@
+package planner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"toolsvc/tool"
+	"toolsvc/verification"
+)
+
+// Patience with an action that is under way but not yet verified: fresh evidence is taken again until the verdict is success or this
+// much time has passed since the action settled.
+const (
+	patience      = 2500 * time.Millisecond
+	patienceFirst = 25 * time.Millisecond // the first wait between two looks; each next one is twice as long
+	patienceMax   = 250 * time.Millisecond
+)
+
+// rollbackLimit and closeLimit bound what is done after an attempt's own time has run out.
+const rollbackLimit = 10 * time.Second
+
+// Mark is the write-ahead record of a dispatch.
+type Mark struct {
+	RunID, CallID string
+	Attempt       int
+	// Before is the encoded evidence from immediately before the dispatch.
+	Before []byte
+}
+
+// Journal keeps the write-ahead records of dispatches.
+type Journal interface {
+	// MarkDispatch returns only when the record would survive a crash of process and machine.
+	MarkDispatch(ctx context.Context, m Mark) error
+	// Dispatched returns the record of the attempt, if there is one.
+	Dispatched(ctx context.Context, callID string, attempt int) (Mark, bool, error)
+}
+
+// Artifacts keeps evidence by content digest.
+type Artifacts interface {
+	PutArtifact(ctx context.Context, mediaType string, data []byte) (digest string, err error)
+}
+
+// attempter makes attempts: the one place that knows the order of things, for every executor.
+type attempter struct {
+	journal   Journal
+	artifacts Artifacts
+	// progress is told when the attempt turns to verifying.
+	progress func(ctx context.Context)
+}
+
+// attempt makes one attempt at the call: resolve, look, record, dispatch, settle, look again, judge, and roll back where that is due.
+// It never returns an error: whatever happens is in the report.
+func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.Call, conds *verification.Conditions, class tool.EffectClass, plan tool.Plan) (rep Report) {
+	start := time.Now()
+	rep.Record = tool.AttemptRecord{Number: plan.Number, Source: plan.Source, Input: plan.Input, Phase: tool.PhaseStarted, Effect: tool.EffectNone}
+	defer func() { rep.Record.DurationMS = time.Since(start).Milliseconds() }()
+
+	limited, cancel := context.WithTimeout(ctx, call.Spec.TimeLimit)
+	defer cancel()
+	att, err := exec.Begin(limited, call, plan)
+	if err != nil {
+		return rep.failed(limited, err)
+	}
+	defer func() {
+		if err := att.Close(); err != nil && rep.Error == nil && rep.Record.Failure != "" {
+			rep.Error = tool.ErrorFrom(err)
+		}
+	}()
+
+	if conds.HasPreconditions() {
+		now, err := att.Observe(limited, conds.Needs())
+		if err != nil {
+			return rep.failed(limited, err)
+		}
+		if v := conds.CheckPreconditions(now); v.Verdict != tool.VerdictSuccess {
+			rep.Verification = &v
+			return rep.failed(limited, tool.Failf(tool.PreconditionFailed, "nothing was done: %s", v.Explanation))
+		}
+	}
+	if err := att.Resolve(limited); err != nil {
+		return rep.failed(limited, err)
+	}
+	rep.Record.Phase = tool.PhaseResolved
+	before, err := att.Observe(limited, conds.Needs())
+	if err != nil {
+		return rep.failed(limited, err)
+	}
+	beforeText, beforeDigest, err := a.keep(limited, before)
+	if err != nil {
+		return rep.failed(limited, err)
+	}
+	if class != tool.ReadOnly {
+		if err := a.journal.MarkDispatch(limited, Mark{RunID: call.RunID, CallID: call.ID, Attempt: plan.Number, Before: beforeText}); err != nil {
+			return rep.failed(limited, fmt.Errorf("record the dispatch before it is made: %w", err))
+		}
+	}
+
+	rep.Record.Phase = tool.PhaseDispatched
+	if class != tool.ReadOnly {
+		rep.Record.Effect = tool.EffectUnknown
+	}
+	if err := att.Dispatch(limited); err != nil {
+		if f := new(tool.Failed); errors.As(err, &f) && !f.Dispatched { // the executor's word that nothing was sent
+			rep.Record.Phase, rep.Record.Effect = tool.PhaseResolved, tool.EffectNone
+		}
+		return rep.failed(limited, err)
+	}
+	out, err := att.Settle(limited)
+	if err != nil {
+		return rep.failed(limited, err)
+	}
+	rep.Record.Phase = tool.PhaseSettled
+	if a.progress != nil {
+		a.progress(limited)
+	}
+	return a.verify(ctx, limited, att, call, conds, class, rep, before, beforeDigest, out)
+}
+
+// verify judges fresh evidence, patiently, and rolls back a proven failure. limited bounds the looking; ctx lets a rollback happen
+// although the attempt's own time is over.
+func (a *attempter) verify(ctx, limited context.Context, att tool.Attempt, call *tool.Call, conds *verification.Conditions, class tool.EffectClass,
+	rep Report, before *tool.Evidence, beforeDigest string, out tool.Outcome) Report {
+	rep.Record.Effect, rep.Proof = out.Effect, out.Proof
+	var result json.RawMessage
+	if out.Result != nil {
+		text, err := call.Spec.EncodeResult(out.Result)
+		if err != nil {
+			return rep.failed(limited, &tool.Failed{Failure: tool.MalformedResponse, Dispatched: true, Cause: err,
+				Message: fmt.Sprintf("the result of %s breaks its own contract: %v", call.Spec.ID, err)})
+		}
+		result = text
+	}
+	var after *tool.Evidence
+	var v tool.Verification
+	deadline := time.Now().Add(patience)
+	for wait := patienceFirst; ; wait = min(2*wait, patienceMax) {
+		var err error
+		if after, err = att.Observe(limited, conds.Needs()); err != nil {
+			return rep.failed(limited, err)
+		}
+		v = conds.Judge(before, after, result)
+		if !worthWaiting(class, v.Verdict, out.Effect) || time.Now().After(deadline) || !pause(limited, wait) {
+			break
+		}
+	}
+	_, afterDigest, err := a.keep(limited, after)
+	if err != nil {
+		return rep.failed(limited, err)
+	}
+	v.Evidence = tool.EvidenceRefs{Before: beforeDigest, After: afterDigest}
+	rep.Verification = &v
+	rep.Record.Failure = classify(class, v.Verdict, out.Effect)
+	if rep.Record.Failure == "" {
+		rep.Result = result
+		return rep
+	}
+	rep.Record.Message = v.Explanation
+	if rep.Record.Failure == tool.NoEffect {
+		rep.Record.Message = "The action had no effect: " + out.Proof
+	}
+	rep.Error = tool.NewError(rep.Record.Failure, rep.Record.Message)
+	if worthRollingBack(class, v.Verdict, out.Effect) {
+		a.rollBack(ctx, att, &rep, v)
+	}
+	return rep
+}
+
+// rollBack undoes what the attempt changed and puts the account of it into the report.
+func (a *attempter) rollBack(ctx context.Context, att tool.Attempt, rep *Report, v tool.Verification) {
+	ctx, cancel := context.WithTimeout(ctx, rollbackLimit)
+	defer cancel()
+	notice := &tool.RollbackNotice{FailedChecks: v.Failed()}
+	rb, err := att.Rollback(ctx)
+	switch {
+	case err != nil:
+		notice.RestoredTo = "unknown: the rollback itself failed: " + err.Error()
+		rep.Error = tool.NewErrorWithCause(rep.Record.Failure, rep.Record.Message, err)
+	case rb.Performed:
+		notice.Performed, notice.RestoredTo = true, fmt.Sprintf("before attempt %d", rep.Record.Number)
+		if rb.RestoredTo != "" {
+			notice.RestoredTo += ": " + rb.RestoredTo
+		}
+		rep.Record.RolledBack = true
+	default:
+		notice.RestoredTo = "not restored: " + rb.Refused
+	}
+	rep.Rollback = notice
+}
+
+// keep stores evidence as an artifact.
+func (a *attempter) keep(ctx context.Context, e *tool.Evidence) (text []byte, digest string, err error) {
+	text, _, err = e.Encode()
+	if err != nil {
+		return nil, "", err
+	}
+	digest, err = a.artifacts.PutArtifact(ctx, "application/json", text)
+	if err != nil {
+		return nil, "", fmt.Errorf("keep the evidence: %w", err)
+	}
+	return text, digest, nil
+}
+
+// failed puts an executor's error into the report. When the attempt's time has run out, or the run was cancelled, that is the failure,
+// whatever the executor made of it.
+func (rep Report) failed(ctx context.Context, err error) Report {
+	f := tool.AsFailed(err)
+	failure, msg := f.Failure, f.Message
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		failure, msg = tool.Timeout, "the attempt took longer than its time limit: "+msg
+	case ctx.Err() != nil:
+		failure, msg = tool.Cancelled, "the call was cancelled: "+msg
+	}
+	if f.Dispatched && !rep.Record.Phase.Dispatched() {
+		rep.Record.Phase, rep.Record.Effect = tool.PhaseDispatched, tool.EffectUnknown
+	}
+	rep.Record.Failure, rep.Record.Message = failure, msg
+	rep.Candidates, rep.RetryAfterMS = f.Candidates, f.RetryAfter.Milliseconds()
+	rep.Error = tool.ErrorFrom(err)
+	return rep
+}
+
+// pause waits d; false when ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// reconcile finds out, by observing only, what became of a dispatch whose attempt died.
+func (a *attempter) reconcile(ctx context.Context, exec tool.Executor, call *tool.Call, conds *verification.Conditions, class tool.EffectClass, plan tool.Plan) Report {
+	start := time.Now()
+	rep := Report{Record: tool.AttemptRecord{Number: plan.Number, Source: plan.Source, Input: plan.Input, Phase: tool.PhaseStarted, Effect: tool.EffectNone}}
+	mark, marked, err := a.journal.Dispatched(ctx, call.ID, plan.Number)
+	if err != nil { // without the journal nothing is known; the caller retries this activity
+		rep.Record.Phase, rep.Record.Effect = tool.PhaseDispatched, tool.EffectUnknown
+		return rep.failed(ctx, fmt.Errorf("read the record of the dispatch: %w", err))
+	}
+	if !marked {
+		return rep.failed(ctx, tool.Failf(tool.WorkerLost, "the worker was lost before anything was dispatched"))
+	}
+	rep.Record.Phase, rep.Record.Effect = tool.PhaseDispatched, tool.EffectUnknown
+	lost := &tool.Failed{Failure: tool.OutcomeUnknown, Dispatched: true, Message: "the worker was lost after the dispatch, and what can be observed does not tell whether it had its effect"}
+	if class.Repeatable() {
+		lost.Failure = tool.WorkerLost
+	}
+	rec, ok := exec.(tool.Reconciler)
+	if !ok {
+		return rep.failed(ctx, lost)
+	}
+	before := new(tool.Evidence)
+	if err := json.Unmarshal(mark.Before, before); err != nil {
+		return rep.failed(ctx, fmt.Errorf("read the evidence from before the dispatch: %w", err))
+	}
+	limited, cancel := context.WithTimeout(ctx, call.Spec.TimeLimit)
+	defer cancel()
+	att, out, err := rec.Reconcile(limited, call, before)
+	if err != nil {
+		lost.Cause = err
+		return rep.failed(ctx, lost)
+	}
+	defer att.Close() //nolint:errcheck // nothing was held but a look at the page
+	rep = a.verify(ctx, limited, att, call, conds, class, rep, before, tool.Digest(mark.Before), out)
+	rep.Record.DurationMS = time.Since(start).Milliseconds()
+	if rep.Record.Failure == tool.VerificationUncertain || rep.Record.Failure == tool.VerificationFailed && !rep.Record.RolledBack {
+		rep.Record.Failure, rep.Record.Message = lost.Failure, lost.Message+". "+rep.Record.Message
+	}
+	return rep
+}

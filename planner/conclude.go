@@ -1,0 +1,111 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"toolsvc/tool"
+)
+
+// Conclusion is all that a step's Result is made from.
+type Conclusion struct {
+	RunID    string        `json:"run_id"`
+	Step     Step          `json:"step"`
+	Reports  []Report      `json:"reports"`
+	Decision Decision      `json:"decision"`
+	Queued   time.Duration `json:"queued"`
+	Took     time.Duration `json:"took"`
+	Link     *tool.RunLink `json:"link,omitempty"`
+}
+
+// Conclude makes the Result of a step. It is the only place where a run's results are made; a result that would break the contract
+// becomes an internal error instead.
+func Conclude(spec *tool.Spec, c Conclusion) *tool.Result {
+	last := c.Reports[len(c.Reports)-1]
+	r := &tool.Result{CallID: c.Step.CallID, RunID: c.RunID, Tool: c.Step.Tool, Repairs: c.Step.Repairs, RunLink: c.Link,
+		Telemetry: tool.Telemetry{DurationMS: c.Took.Milliseconds(), QueuedMS: c.Queued.Milliseconds()}}
+	for _, rep := range c.Reports {
+		r.Attempts = append(r.Attempts, rep.Record)
+	}
+	if c.Decision.Action == ActionDone {
+		r.Result, r.Verification = last.Result, last.Verification
+		if err := r.Validate(); err == nil {
+			return r
+		} else {
+			c.Decision = Decision{Action: ActionStop, Failure: tool.Internal, Why: err.Error()}
+			r.Result, r.Verification = nil, nil
+			last.Error = tool.NewErrorWithCause(tool.Internal, "toolsvc made a result that breaks its own contract, so it is not passed on.", err)
+		}
+	}
+	told := telling(c.Reports, c.Decision.Failure)
+	r.Verification = told.Verification
+	if v := r.Verification; v != nil && v.Verdict == tool.VerdictSuccess {
+		r.Verification = nil // an error beside a success would contradict it; only the internal error above leads here
+	}
+	r.Error = &tool.Error{Code: c.Decision.Failure, Message: failedMessage(c, told), Cause: told.Error}
+	if last.Error != nil && c.Decision.Failure == tool.Internal {
+		r.Error.Cause = last.Error
+	}
+	r.RetryHint = hint(spec, c, told)
+	return r
+}
+
+// telling is the report that shows the failure which decided.
+func telling(reports []Report, f tool.Failure) Report {
+	for i := len(reports) - 1; i >= 0; i-- {
+		if reports[i].Record.Failure == f {
+			return reports[i]
+		}
+	}
+	return reports[len(reports)-1]
+}
+
+// failedMessage says in one or two sentences what failed and what was tried.
+func failedMessage(c Conclusion, told Report) string {
+	msg := told.Record.Message
+	if msg == "" {
+		msg = fmt.Sprintf("%s failed: %s.", c.Step.Tool, c.Decision.Failure)
+	}
+	if len(c.Reports) < 2 {
+		return msg
+	}
+	var tried []string
+	for _, r := range c.Reports {
+		tried = append(tried, fmt.Sprintf("%s: %s", r.Record.Source.Badge(), r.Record.Failure))
+	}
+	return fmt.Sprintf("%s Tried %d ways (%s).", msg, len(c.Reports), strings.Join(tried, "; "))
+}
+
+// hint makes the RetryHint that belongs to how the step ended.
+func hint(spec *tool.Spec, c Conclusion, told Report) *tool.RetryHint {
+	f, args, msg := c.Decision.Failure, []byte(c.Step.Arguments), told.Record.Message
+	if msg == "" {
+		msg = string(f)
+	}
+	standing := told.Record.Phase.Dispatched() && told.Record.Effect != tool.EffectNone && !told.Record.RolledBack && !c.Step.Class.Repeatable()
+	if standing && f != tool.PolicyDenied && f != tool.ConfirmationRequired {
+		return tool.HintUnknown(spec.ID, "Something was done and was not undone. Look at the state before doing anything else. "+msg, told.Rollback)
+	}
+	switch r := f.Reason(); r {
+	case tool.ReasonTargetNotFound, tool.ReasonAmbiguousTarget, tool.ReasonWrongTarget, tool.ReasonNoEffect, tool.ReasonPreconditionFailed:
+		return tool.HintTarget(spec, r, msg, told.Candidates, args)
+	case tool.ReasonVerificationFailed, tool.ReasonPostconditionFailed:
+		notice := tool.RollbackNotice{RestoredTo: "nothing was rolled back"}
+		if told.Rollback != nil {
+			notice = *told.Rollback
+		}
+		if told.Verification != nil {
+			notice.FailedChecks = told.Verification.Failed()
+		}
+		return tool.HintVerification(spec, r, msg, notice, args)
+	case tool.ReasonOutcomeUnknown:
+		return tool.HintUnknown(spec.ID, msg, told.Rollback)
+	case tool.ReasonTimeout, tool.ReasonRateLimited, tool.ReasonToolUnavailable:
+		return tool.HintWait(spec.ID, r, msg, time.Duration(told.RetryAfterMS)*time.Millisecond)
+	case tool.ReasonMalformedResponse:
+		return tool.HintMalformedResponse(spec.ID, nil)
+	default:
+		return tool.HintStop(spec.ID, r, msg)
+	}
+}

@@ -1,0 +1,198 @@
+package planner
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"toolsvc/tool"
+)
+
+// maxPlan bounds a plan file, in bytes.
+const maxPlan = 4 << 20
+
+// Plan is a script of steps, as a file holds it.
+type Plan struct {
+	Name string `yaml:"name"`
+	// Names are translations of Name by language.
+	Names map[string]string `yaml:"names"`
+	// Language of the narration, unless the command says otherwise.
+	Language string `yaml:"language"`
+	// Vars are replaced where "${name}" stands in arguments and expectations.
+	Vars  map[string]string `yaml:"vars"`
+	Steps []PlanStep        `yaml:"steps"`
+}
+
+// PlanStep is one step of a Plan.
+type PlanStep struct {
+	Name  string            `yaml:"name"`
+	Names map[string]string `yaml:"names"`
+	Tool  tool.ID           `yaml:"tool"`
+	Args  map[string]any    `yaml:"args"`
+	// Intent says why, in one sentence.
+	Intent string `yaml:"intent"`
+	// Expect lists conditions (CEL) that must hold afterwards.
+	Expect []string `yaml:"expect"`
+	// ExpectFailure makes the step right when the call fails in exactly this way, with nothing done.
+	ExpectFailure tool.Failure `yaml:"expect_failure"`
+	line          int
+}
+
+// Line is where the step stands in its file, from 1; 0 when the plan was not read from a file.
+func (s PlanStep) Line() int { return s.line }
+
+// UnmarshalYAML notes the line beside the fields, and refuses a field that a step does not have.
+func (s *PlanStep) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: a step is a mapping with a tool and its args", n.Line)
+	}
+	type plain PlanStep
+	if err := knownFields(n, "step", "name", "names", "tool", "args", "intent", "expect", "expect_failure"); err != nil {
+		return err
+	}
+	if err := n.Decode((*plain)(s)); err != nil {
+		return err
+	}
+	s.line = n.Line
+	return nil
+}
+
+func knownFields(n *yaml.Node, what string, names ...string) error {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if k := n.Content[i]; !slices.Contains(names, k.Value) {
+			msg := fmt.Sprintf("line %d: a %s has no field %q", k.Line, what, k.Value)
+			if near := tool.Nearest(k.Value, names); near != "" {
+				return fmt.Errorf("%s; %q is meant?", msg, near)
+			}
+			return fmt.Errorf("%s; it has %s", msg, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// ParsePlan reads a plan. Its errors name the line.
+func ParsePlan(r io.Reader) (*Plan, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxPlan+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxPlan {
+		return nil, fmt.Errorf("the plan is larger than %d bytes", maxPlan)
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, fmt.Errorf("not valid YAML: %w", err)
+	}
+	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New(`a plan is a mapping with a list of "steps"`)
+	}
+	if err := knownFields(doc.Content[0], "plan", "name", "names", "language", "vars", "steps"); err != nil {
+		return nil, err
+	}
+	var p Plan
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(&p); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(p.Steps) == 0:
+		return nil, errors.New(`the plan has no steps: list them under "steps:"`)
+	case len(p.Steps) > MaxSteps:
+		return nil, fmt.Errorf("the plan has %d steps; %d are the most", len(p.Steps), MaxSteps)
+	}
+	return &p, nil
+}
+
+// Title is the plan's name in the language.
+func (p *Plan) Title(lang string) string { return inLanguage(p.Name, p.Names, lang) }
+
+func inLanguage(name string, names map[string]string, lang string) string {
+	if n := names[lang]; n != "" {
+		return n
+	}
+	return name
+}
+
+// Requests turns the steps into calls, with the variables filled in; vars replaces the plan's own. Its error names every unknown variable
+// and its step.
+func (p *Plan) Requests(vars map[string]string) ([]tool.Request, error) {
+	all := maps.Clone(p.Vars)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, vars)
+	var errs []error
+	reqs := make([]tool.Request, len(p.Steps))
+	for i, s := range p.Steps {
+		f := &filler{vars: all}
+		args, _ := f.fill(s.Args).(map[string]any)
+		if args == nil {
+			args = map[string]any{}
+		}
+		if s.Intent != "" {
+			args["intent"] = s.Intent
+		}
+		if len(s.Expect) > 0 {
+			expect := make([]any, len(s.Expect))
+			for j, e := range s.Expect {
+				expect[j] = f.fill(e)
+			}
+			args["expect"] = expect
+		}
+		if len(f.unknown) > 0 {
+			errs = append(errs, fmt.Errorf("line %d, step %d (%s): unknown variable %s; the plan knows %s", s.line, i+1, s.Tool,
+				strings.Join(f.unknown, ", "), strings.Join(slices.Sorted(maps.Keys(all)), ", ")))
+			continue
+		}
+		text, err := json.Marshal(args)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("line %d, step %d (%s): the arguments cannot be written as JSON: %w", s.line, i+1, s.Tool, err))
+			continue
+		}
+		reqs[i] = tool.Request{CallID: tool.NewCallID(), Tool: s.Tool, Arguments: text}
+	}
+	return reqs, errors.Join(errs...)
+}
+
+var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// filler replaces variables in the strings of a value.
+type filler struct {
+	vars    map[string]string
+	unknown []string
+}
+
+func (f *filler) fill(v any) any {
+	switch x := v.(type) {
+	case string:
+		return variable.ReplaceAllStringFunc(x, func(m string) string {
+			name := m[2 : len(m)-1]
+			val, ok := f.vars[name]
+			if !ok {
+				f.unknown = append(f.unknown, "${"+name+"}")
+			}
+			return val
+		})
+	case map[string]any:
+		out := make(map[string]any, len(x))
+		for k, e := range x {
+			out[k] = f.fill(e)
+		}
+		return out
+	case []any:
+		out := make([]any, len(x))
+		for i, e := range x {
+			out[i] = f.fill(e)
+		}
+		return out
+	}
+	return v
+}

@@ -1,0 +1,157 @@
+package planner
+
+import (
+	"encoding/json"
+	"time"
+
+	"toolsvc/tool"
+)
+
+// Names under which the run's workflow is reached in Temporal.
+const (
+	// TaskQueue is where runs and their activities are worked on.
+	TaskQueue = "toolsvc"
+	// WorkflowRun is the workflow type of a run.
+	WorkflowRun = "Run"
+	// UpdateCall appends a call to the run's queue, and returns its Result when it has ended.
+	UpdateCall = "call"
+	// QueryState returns the run's State.
+	QueryState = "state"
+)
+
+// Bounds of a run.
+const (
+	// MaxSteps bounds the steps of a plan, and the calls that wait in a run's queue.
+	MaxSteps = 1000
+	// DefaultIdle is how long a run that waits for calls stays open without one.
+	DefaultIdle = 30 * time.Minute
+)
+
+// Kind says where the calls of a run come from.
+type Kind string
+
+const (
+	// KindCaller: calls arrive one by one.
+	KindCaller Kind = "caller"
+	// KindScript: the steps are given at the start; the run ends with the first that fails.
+	KindScript Kind = "script"
+)
+
+// Input starts a run.
+type Input struct {
+	RunID string `json:"run_id"`
+	Kind  Kind   `json:"kind"`
+	// Title is what the run is called in lists.
+	Title string `json:"title,omitempty"`
+	// Language of the narration: en, ko or ja.
+	Language string `json:"language"`
+	// Steps of a script.
+	Steps []Step `json:"steps,omitempty"`
+	// NoHealing limits every step to one attempt, for comparison.
+	NoHealing bool `json:"no_healing,omitempty"`
+	// Single ends the run after its first call.
+	Single bool `json:"single,omitempty"`
+	// IdleMS ends a run that waits for calls after this long without one; [DefaultIdle] when 0.
+	IdleMS int64 `json:"idle_ms,omitempty"`
+	// Carried is the state of a run that goes on in a new history.
+	Carried *State `json:"carried,omitempty"`
+}
+
+// Step is one accepted call: validated, and with everything from its Spec that the workflow's decisions depend on, so that a
+// history replays the same whatever becomes of the design.
+type Step struct {
+	CallID    string          `json:"call_id"`
+	Tool      tool.ID         `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	// Title says what the step does, in the run's language.
+	Title   string           `json:"title"`
+	Class   tool.EffectClass `json:"class"`
+	Sources []tool.Source    `json:"sources"`
+	// TimeLimitMS bounds one attempt.
+	TimeLimitMS int64 `json:"time_limit_ms"`
+	// ExpectFailure makes the step right when the call fails in exactly this way with nothing dispatched; "" otherwise.
+	ExpectFailure tool.Failure `json:"expect_failure,omitempty"`
+	// Repairs are the corrections that were made before the call was accepted.
+	Repairs []tool.Repair `json:"repairs,omitempty"`
+}
+
+// Status of a step.
+type Status string
+
+// The statuses.
+const (
+	StatusQueued   Status = "queued"
+	StatusRunning  Status = "running"
+	StatusVerified Status = "verified"
+	StatusFailed   Status = "failed"
+	// StatusSkipped: an earlier step of the script failed.
+	StatusSkipped Status = "skipped"
+)
+
+// Ended reports whether the step will not change any more.
+func (s Status) Ended() bool { return s == StatusVerified || s == StatusFailed || s == StatusSkipped }
+
+// State is the run as a query shows it.
+type State struct {
+	RunID    string      `json:"run_id"`
+	Title    string      `json:"title,omitempty"`
+	Language string      `json:"language"`
+	Kind     Kind        `json:"kind"`
+	Outcome  Outcome     `json:"outcome"`
+	Steps    []StepState `json:"steps"`
+}
+
+// Outcome of a run.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeRunning   Outcome = "running"
+	OutcomeSucceeded Outcome = "succeeded" // every step is verified
+	OutcomeFailed    Outcome = "failed"
+	OutcomeCancelled Outcome = "cancelled"
+	OutcomeIdle      Outcome = "idle" // ended because no call came
+)
+
+// StepState is one step of a State.
+type StepState struct {
+	CallID  string       `json:"call_id"`
+	Tool    tool.ID      `json:"tool"`
+	Title   string       `json:"title"`
+	Status  Status       `json:"status"`
+	Result  *tool.Result `json:"result,omitempty"`
+	Expects tool.Failure `json:"expect_failure,omitempty"`
+}
+
+// Succeeded reports whether every step is verified, and there is one.
+func (s *State) Succeeded() bool {
+	for _, st := range s.Steps {
+		if st.Status != StatusVerified {
+			return false
+		}
+	}
+	return len(s.Steps) > 0
+}
+
+// AttemptInput is what the attempt activity works from.
+type AttemptInput struct {
+	RunID    string    `json:"run_id"`
+	Language string    `json:"language"`
+	Step     Step      `json:"step"`
+	Number   int       `json:"number"` // of the step, from 1
+	Steps    int       `json:"steps"`  // known so far
+	Plan     tool.Plan `json:"plan"`
+}
+
+// Report is what an attempt came to.
+type Report struct {
+	Record       tool.AttemptRecord   `json:"record"`
+	Verification *tool.Verification   `json:"verification,omitempty"`
+	Result       json.RawMessage      `json:"result,omitempty"`
+	Candidates   []tool.Candidate     `json:"candidates,omitempty"`
+	Error        *tool.Error          `json:"error,omitempty"`
+	RetryAfterMS int64                `json:"retry_after_ms,omitempty"`
+	Rollback     *tool.RollbackNotice `json:"rollback,omitempty"`
+	// Proof says why the effect is what it is.
+	Proof string `json:"proof,omitempty"`
+}

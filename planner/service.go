@@ -1,0 +1,224 @@
+package planner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"toolsvc/narration"
+	"toolsvc/tool"
+	"toolsvc/verification"
+)
+
+// Errors of the Service, beside those of the context.
+var (
+	// ErrUnavailable: Temporal cannot be reached; nothing was accepted.
+	ErrUnavailable = errors.New("Temporal cannot be reached; nothing was accepted")
+	// ErrUnknownRun: there is no such run.
+	ErrUnknownRun = errors.New("there is no such run")
+	// ErrRunEnded: the run takes no more calls.
+	ErrRunEnded = errors.New("the run has ended and takes no more calls; start another one")
+	// ErrRunFull: too many calls wait in the run.
+	ErrRunFull = errors.New("too many calls wait in this run; wait for some to end")
+)
+
+// UnknownToolError is the error of a call to a tool that is not there.
+type UnknownToolError struct {
+	Tool    tool.ID
+	Nearest []tool.ID
+}
+
+func (e *UnknownToolError) Error() string {
+	if len(e.Nearest) == 0 {
+		return fmt.Sprintf("there is no tool %q; toolsvc tools lists them", e.Tool)
+	}
+	names := make([]string, len(e.Nearest))
+	for i, n := range e.Nearest {
+		names[i] = string(n)
+	}
+	return fmt.Sprintf("there is no tool %q; is %s meant?", e.Tool, strings.Join(names, " or "))
+}
+
+// Service is how surfaces reach runs.
+type Service struct {
+	// Client of the Temporal service that keeps the runs.
+	Client   client.Client
+	Registry *tool.Registry
+	// Executors by toolset; used here only to ask which sources apply.
+	Executors map[string]tool.Executor
+	// RunURL leads to a run in Temporal's UI; nil when there is none.
+	RunURL func(workflowID string) string
+}
+
+// Prepare validates a request and turns it into a Step, without starting anything. A payload that does not validate is answered with a
+// Result that holds all issues; err is an *UnknownToolError, or nil.
+func (s *Service) Prepare(req tool.Request, lang string) (step Step, rejected *tool.Result, err error) {
+	spec := s.Registry.Lookup(req.Tool)
+	if spec == nil {
+		return Step{}, nil, &UnknownToolError{Tool: req.Tool, Nearest: s.Registry.Nearest(req.Tool)}
+	}
+	reject := func(issues tool.Issues) *tool.Result {
+		code := tool.InvalidArguments
+		hint := tool.HintArguments(spec, issues, req.Arguments)
+		if hint.Reason() == tool.ReasonMissingFields {
+			code = tool.MissingFields
+		}
+		return &tool.Result{CallID: req.CallID, RunID: req.RunID, Tool: req.Tool, RetryHint: hint,
+			Error: &tool.Error{Code: code, Message: hint.Fields().Message, Cause: tool.ErrorFrom(issues)}}
+	}
+	if len(req.Arguments) == 0 {
+		req.Arguments = json.RawMessage("{}")
+	}
+	payload, issues := spec.Decode(req.Arguments)
+	if len(issues) > 0 {
+		return Step{}, reject(issues), nil
+	}
+	args, err := json.Marshal(payload) // with the defaults filled in
+	if err != nil {
+		return Step{}, nil, fmt.Errorf("encode the payload of %s: %w", spec.ID, err)
+	}
+	if _, issues := verification.Compile(spec, args, payload.Expectations()); len(issues) > 0 {
+		return Step{}, reject(issues), nil
+	}
+	class, err := verification.EffectClass(spec, args)
+	if err != nil {
+		return Step{}, nil, fmt.Errorf("effect class of %s: %w", spec.ID, err)
+	}
+	step = Step{CallID: req.CallID, Tool: spec.ID, Arguments: args, Class: class, TimeLimitMS: spec.TimeLimit.Milliseconds(),
+		Title: narration.Describe(spec, args, lang)}
+	step.Sources = s.applicable(spec, &tool.Call{ID: req.CallID, RunID: req.RunID, Spec: spec, Args: payload, Raw: args})
+	return step, nil, nil
+}
+
+// applicable lists the spec's sources that can be used for the call. When none can, all are kept: the attempt will say what is missing.
+func (s *Service) applicable(spec *tool.Spec, call *tool.Call) []tool.Source {
+	exec := s.Executors[spec.ID.Toolset()]
+	var some []tool.Source
+	for _, src := range spec.Sources {
+		if exec == nil || exec.Applies(call, src) {
+			some = append(some, src)
+		}
+	}
+	if len(some) == 0 {
+		return spec.Sources
+	}
+	return some
+}
+
+// Start starts a run. The same RunID again joins the run that is there.
+func (s *Service) Start(ctx context.Context, in Input) error {
+	_, err := s.Client.ExecuteWorkflow(ctx, s.options(in), WorkflowRun, in)
+	return explain(err)
+}
+
+func (s *Service) options(in Input) client.StartWorkflowOptions {
+	title := in.Title
+	if title == "" && len(in.Steps) > 0 {
+		title = in.Steps[0].Title
+	}
+	if title == "" {
+		title = "Run " + in.RunID
+	}
+	return client.StartWorkflowOptions{
+		ID: in.RunID, TaskQueue: TaskQueue, EnableEagerStart: true,
+		WorkflowIDConflictPolicy: conflictPolicy,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		StaticSummary:            clip(title),
+		StaticDetails:            fmt.Sprintf("Run `%s` of toolsvc, planner: %s, language: %s. The current details tell the story step by step.", in.RunID, in.Kind, in.Language),
+	}
+}
+
+// Call makes one call and waits for its Result: in the run that the request names, which is started when it is not there, or in a run
+// of its own. The run goes on if ctx ends first.
+func (s *Service) Call(ctx context.Context, req tool.Request, lang string) (*tool.Result, error) {
+	single := req.RunID == ""
+	if single {
+		req.RunID = tool.NewRunID()
+	}
+	if req.CallID == "" {
+		req.CallID = tool.NewCallID()
+	}
+	step, rejected, err := s.Prepare(req, lang)
+	if err != nil || rejected != nil {
+		return rejected, err
+	}
+	in := Input{RunID: req.RunID, Kind: KindCaller, Language: lang, Single: single}
+	opts := s.options(in)
+	if single {
+		opts.StaticSummary = clip(step.Title)
+	}
+	start := s.Client.NewWithStartWorkflowOperation(opts, WorkflowRun, in)
+	handle, err := s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: start,
+		UpdateOptions: client.UpdateWorkflowOptions{UpdateID: req.CallID, UpdateName: UpdateCall, Args: []any{step},
+			WaitForStage: client.WorkflowUpdateStageCompleted},
+	})
+	if err != nil {
+		return nil, explain(err)
+	}
+	var res *tool.Result
+	if err := handle.Get(ctx, &res); err != nil {
+		return nil, explain(err)
+	}
+	return res, nil
+}
+
+// Wait waits until the run has ended, and returns its last state.
+func (s *Service) Wait(ctx context.Context, runID string) (*State, error) {
+	var st *State
+	if err := s.Client.GetWorkflow(ctx, runID, "").Get(ctx, &st); err != nil {
+		return nil, explain(err)
+	}
+	return st, nil
+}
+
+// State returns the run's state, whether it has ended or not.
+func (s *Service) State(ctx context.Context, runID string) (*State, error) {
+	v, err := s.Client.QueryWorkflow(ctx, runID, "", QueryState)
+	if err != nil {
+		return nil, explain(err)
+	}
+	var st State
+	if err := v.Get(&st); err != nil {
+		return nil, fmt.Errorf("decode the state of run %s: %w", runID, err)
+	}
+	return &st, nil
+}
+
+// Cancel asks the run to end.
+func (s *Service) Cancel(ctx context.Context, runID string) error {
+	return explain(s.Client.CancelWorkflow(ctx, runID, ""))
+}
+
+// explain turns Temporal's errors into ours.
+func explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	var (
+		notFound    *serviceerror.NotFound
+		unavailable *serviceerror.Unavailable
+		started     *serviceerror.WorkflowExecutionAlreadyStarted
+		app         *temporal.ApplicationError
+	)
+	switch {
+	case errors.As(err, &app) && app.Type() == errRunEnded:
+		return ErrRunEnded
+	case errors.As(err, &app) && app.Type() == errRunFull:
+		return ErrRunFull
+	case errors.As(err, &started):
+		return ErrRunEnded
+	case errors.As(err, &notFound):
+		return fmt.Errorf("%w: %s", ErrUnknownRun, notFound.Message)
+	case errors.As(err, &unavailable):
+		return fmt.Errorf("%w: %s", ErrUnavailable, unavailable.Message)
+	}
+	return err
+}
