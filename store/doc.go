@@ -1,0 +1,22 @@
+// Package store keeps what toolsvc remembers besides Temporal: the events of runs, the journal of dispatches, idempotency keys and
+// artifacts. The planner's activities write to it; the surfaces read from it.
+//
+// It guarantees:
+//   - events of a run are numbered 1, 2, 3, … without a gap and without a double, whoever writes at the same time, in this process
+//     or another one, and whenever a writer is killed; an event is there whole or not at all;
+//   - appending an event again under the same key adds nothing, so a repeated activity is heard once ([Store.AppendEvents]);
+//   - a watcher sees every event after a given one exactly once, in order, and later ones as they come ([Store.Watch]);
+//   - a dispatch mark is on the disk before [Store.MarkDispatch] returns, and a second mark for the same attempt is refused:
+//     what was marked may have been sent;
+//   - the first claim of an idempotency key wins, and is on the disk before [Store.ClaimKey] returns;
+//   - an artifact that is read is the one that was put: its content is checked against its digest.
+//
+// A kill of the process loses nothing that was returned. A loss of power loses no mark and no claim; it may lose the events of the
+// last moments, never some in the middle.
+//
+// The tables live in one SQLite file in the state directory, in WAL mode, which several processes on one machine may use at once; it must
+// be a local file system. The SQL beyond schema.go and sqlite.go is portable. Artifacts live in a bucket of gocloud.dev/blob, by default a
+// folder beside the file.
+//
+// Consumers declare the small interfaces they need; [*Store] satisfies them.
+package store
