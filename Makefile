@@ -1,0 +1,3 @@
+.PHONY: gen
+gen: ## Generate gen/ from design/
+	go run ./tools/goagen
