@@ -2,12 +2,17 @@
 // only; `make gen` turns it into gen/.
 package design
 
-import . "goa.design/goa/v3/dsl"
+import (
+	. "goa.design/goa/v3/dsl"
+
+	_ "toolsvc/tools/openapiembed" // puts the OpenAPI description into a Go package
+)
 
 var _ = API("toolsvc", func() {
 	Title("toolsvc")
 	Description("Tools for agents that repair, verify and heal.")
 	Version("1")
+	Meta("openapi:example", "false")             // Goa invents examples; ours stand with the tools
 	Meta("protoc:cmd", "go", "tool", "protolite") // no protoc on the user's machine
 	Server("toolsvc", func() {
 		Services("tools")

@@ -1,0 +1,181 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	goahttp "goa.design/goa/v3/http"
+	goa "goa.design/goa/v3/pkg"
+
+	"toolsvc/gen/tools"
+)
+
+// kind is a kind of problem. Its code never changes: clients match on it.
+type kind struct {
+	code   string
+	title  string
+	status int
+	// retryAfter is how many seconds to wait before the same request; 0 when waiting does not help.
+	retryAfter int
+}
+
+// The kinds of problems. Those of the upper half are in the design, so that gRPC knows them too.
+var (
+	kindInvalidParameter = kind{code: "invalid_parameter", title: "Invalid parameter", status: http.StatusBadRequest}
+	kindUnknownTool      = kind{code: "unknown_tool", title: "Unknown tool", status: http.StatusNotFound}
+	kindUnknownRun       = kind{code: "unknown_run", title: "Unknown run", status: http.StatusNotFound}
+	kindRunEnded         = kind{code: "run_ended", title: "The run has ended", status: http.StatusConflict}
+	kindPayloadTooLarge  = kind{code: "payload_too_large", title: "Payload too large", status: http.StatusRequestEntityTooLarge}
+	kindRunFull          = kind{code: "run_full", title: "The run is full", status: http.StatusTooManyRequests, retryAfter: 1}
+	kindTooManyCalls     = kind{code: "too_many_calls", title: "Too many calls at once", status: http.StatusTooManyRequests, retryAfter: 1}
+	kindUnavailable      = kind{code: "unavailable", title: "Temporal is unavailable", status: http.StatusServiceUnavailable, retryAfter: 5}
+	kindInternal         = kind{code: "internal", title: "Internal fault", status: http.StatusInternalServerError}
+
+	kindForeignHost      = kind{code: "foreign_host", title: "Foreign host", status: http.StatusForbidden}
+	kindCrossOrigin      = kind{code: "cross_origin", title: "Cross-origin request", status: http.StatusForbidden}
+	kindNotFound         = kind{code: "not_found", title: "Not found", status: http.StatusNotFound}
+	kindMethodNotAllowed = kind{code: "method_not_allowed", title: "Method not allowed", status: http.StatusMethodNotAllowed}
+	kindBodyTimeout      = kind{code: "body_timeout", title: "The body came too slowly", status: http.StatusRequestTimeout}
+	kindBrokenBody       = kind{code: "broken_body", title: "The body broke off", status: http.StatusBadRequest}
+	kindEncodedBody      = kind{code: "encoded_body", title: "Encoded body", status: http.StatusUnsupportedMediaType}
+	kindNotReady         = kind{code: "not_ready", title: "Not ready", status: http.StatusServiceUnavailable, retryAfter: 5}
+	kindClientGone       = kind{code: "client_gone", title: "The client went away", status: statusClientGone}
+)
+
+// statusClientGone is only seen in the log.
+const statusClientGone = 499
+
+// Details of faults. They say what a caller must know: whether something may have happened.
+const (
+	faultInCall = "toolsvc failed while it made this call. Whether the call had its effect is not known: look at the state before calling again. The log tells more under this request_id."
+	fault       = "toolsvc failed while it answered. Nothing was called. The log tells more under this request_id."
+)
+
+// refusal is an error that a caller may read: problem details, whose text is the detail.
+type refusal struct{ *tools.Problem }
+
+func (r *refusal) Error() string { return r.Detail }
+
+// Unwrap lets Goa find the problem, which it encodes.
+func (r *refusal) Unwrap() error { return r.Problem }
+
+// refuse makes a refusal for the request of ctx.
+func refuse(ctx context.Context, k kind, detail string) *refusal {
+	p := &tools.Problem{Type: "urn:toolsvc:problem:" + k.code, Title: k.title, Status: k.status, Detail: detail, Code: k.code}
+	if k.retryAfter > 0 {
+		p.RetryAfter = &k.retryAfter
+	}
+	if id := requestID(ctx); id != "" {
+		p.RequestID = &id
+	}
+	return &refusal{p}
+}
+
+// problemJSON is a problem as it stands in an HTTP body (RFC 9457); retry_after stands in the header.
+type problemJSON struct {
+	Type      string   `json:"type"`
+	Title     string   `json:"title"`
+	Status    int      `json:"status"`
+	Detail    string   `json:"detail"`
+	Code      string   `json:"code"`
+	Nearest   []string `json:"nearest,omitempty"`
+	RequestID *string  `json:"request_id,omitempty"`
+}
+
+// StatusCode tells Goa which status to write.
+func (p problemJSON) StatusCode() int { return p.Status }
+
+// prepare sets the headers of a problem and returns its body.
+func prepare(h http.Header, p *tools.Problem) problemJSON {
+	h.Set("Content-Type", "application/problem+json")
+	if p.RetryAfter != nil {
+		h.Set("Retry-After", strconv.Itoa(*p.RetryAfter))
+	}
+	return problemJSON{Type: p.Type, Title: p.Title, Status: p.Status, Detail: p.Detail, Code: p.Code, Nearest: p.Nearest, RequestID: p.RequestID}
+}
+
+// writeProblem answers a request that Goa's handlers do not see.
+func writeProblem(w http.ResponseWriter, r *refusal) {
+	body := prepare(w.Header(), r.Problem)
+	w.WriteHeader(body.Status)
+	_ = encode(w, body) // a client that has gone cannot be told so
+}
+
+// formatProblem is Goa's formatter: every error that a generated handler meets comes out as a problem.
+func formatProblem(ctx context.Context, err error) goahttp.Statuser {
+	return prepare(exchangeOf(ctx).header, problemOf(ctx, err))
+}
+
+// problemOf turns any error into a problem, without showing what is not meant to be shown.
+func problemOf(ctx context.Context, err error) *tools.Problem {
+	var p *tools.Problem
+	var invalid *goa.ServiceError
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &invalid):
+		return invalidParameter(ctx, invalid).Problem
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return refuse(ctx, kindClientGone, "The client went away before the call ended. The call goes on in its run.").Problem
+	}
+	exchangeOf(ctx).log.ErrorContext(ctx, "a request failed", "request_id", requestID(ctx), "error", err)
+	return refuse(ctx, kindInternal, faultInCall).Problem
+}
+
+// parameterRules say what each parameter of the design must be, as the design does.
+var parameterRules = map[string]string{
+	"run":             `run must be "r_" and 1 to 62 letters, digits, underscores or hyphens.`,
+	"lang":            "lang must be a language tag of at most 35 characters, such as en, ko or ja.",
+	"accept_language": "Accept-Language may have at most 1000 characters.",
+}
+
+// invalidParameter says in plain words what Goa's validation of the parameters found.
+func invalidParameter(ctx context.Context, err *goa.ServiceError) *refusal {
+	var rules []string
+	for _, e := range err.History() {
+		field := ""
+		if e.Field != nil {
+			field = strings.TrimPrefix(*e.Field, "message.")
+		}
+		rule, ok := parameterRules[field]
+		if !ok {
+			rule = "A parameter is not as the description at /openapi.json says."
+		}
+		rules = append(rules, rule)
+	}
+	return refuse(ctx, kindInvalidParameter, strings.Join(append(rules, "Nothing was called."), " "))
+}
+
+// encode writes v as JSON, without the escapes that only HTML needs.
+func encode(w http.ResponseWriter, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// clip bounds a name that came from outside before it is shown again.
+func clip(s string) string {
+	const limit = 128
+	if len(s) <= limit {
+		return s
+	}
+	n := limit
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// alternatives joins names for a question: "a, b or c".
+func alternatives(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}

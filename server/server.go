@@ -1,0 +1,188 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/netutil"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+
+	"toolsvc/gen/openapi"
+	"toolsvc/gen/tools"
+	"toolsvc/tool"
+)
+
+// DefaultMaxConcurrent is how many calls are made at once when Options say nothing.
+const DefaultMaxConcurrent = 256
+
+// Bounds of connections and requests. The time of a call itself is bounded by its tool's time limit, not here.
+const (
+	headerTimeout  = 10 * time.Second
+	bodyTimeout    = 30 * time.Second
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 64 << 10
+	// spareConnections are kept beside those of calls, for the catalogue, health and waiting clients.
+	spareConnections = 256
+	// defaultGrace is how long calls may take to end after the server was told to stop.
+	defaultGrace = 20 * time.Second
+	// settle is how long the answers of calls that did not end in time, and that go on without their client, may take to be written.
+	settle = 3 * time.Second
+)
+
+// Caller makes calls. planner.Service is one.
+type Caller interface {
+	// Call makes one call and waits for its result. A payload that does not validate is answered with a Result whose error says so
+	// and that has no attempts. Errors: *planner.UnknownToolError, planner.ErrUnavailable, ErrRunEnded, ErrRunFull, ErrUnknownRun, or
+	// the context's; any other is a fault. When ctx ends, the call goes on.
+	Call(ctx context.Context, req tool.Request, lang string) (*tool.Result, error)
+}
+
+// Options of a Server.
+type Options struct {
+	// Caller makes the calls. Required.
+	Caller Caller
+	// Registry is the catalogue. Required.
+	Registry *tool.Registry
+	// Ready returns nil when calls can be made. It is asked often and has two seconds to answer; nil means always ready.
+	Ready func(context.Context) error
+	// AllowedHosts are host names that requests may name besides loopback ones, such as that of a reverse proxy; without port.
+	AllowedHosts []string
+	// MaxConcurrent bounds the calls that are made at once on HTTP and gRPC together; DefaultMaxConcurrent when 0.
+	MaxConcurrent int
+	// Logger gets one line per request; slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+// Server answers on HTTP and gRPC.
+type Server struct {
+	log    *slog.Logger
+	ready  func(context.Context) error
+	hosts  map[string]bool
+	http   *http.Server
+	grpc   *grpc.Server
+	health *health.Server
+	// maxConnections bounds the connections of each surface.
+	maxConnections int
+	bodyTimeout    time.Duration
+	readyEvery     time.Duration
+	grace          time.Duration
+	// stopping ends, with the cause errStopping, when calls no longer hold up the end of the server.
+	stopping context.Context
+	giveUp   context.CancelCauseFunc
+}
+
+// errStopping is the cause that ends the waiting for a call when the server stops; the call itself goes on.
+var errStopping = errors.New("toolsvc is stopping")
+
+// New makes a Server. It fails when an option is missing, or when the catalogue cannot be described as OpenAPI.
+func New(o Options) (*Server, error) {
+	if o.Caller == nil || o.Registry == nil {
+		return nil, errors.New("a server needs a Caller and a Registry")
+	}
+	if o.MaxConcurrent < 0 {
+		return nil, fmt.Errorf("the number of concurrent calls cannot be negative: %d", o.MaxConcurrent)
+	}
+	description, err := describe(openapi.JSON, o.Registry)
+	if err != nil {
+		return nil, fmt.Errorf("describe the tools as OpenAPI: %w", err)
+	}
+	calls := cmp.Or(o.MaxConcurrent, DefaultMaxConcurrent)
+	s := &Server{
+		log:            cmp.Or(o.Logger, slog.Default()),
+		ready:          o.Ready,
+		hosts:          hostSet(o.AllowedHosts),
+		maxConnections: calls + spareConnections,
+		bodyTimeout:    bodyTimeout,
+		readyEvery:     readyEvery,
+		grace:          defaultGrace,
+	}
+	if s.ready == nil {
+		s.ready = func(context.Context) error { return nil }
+	}
+	s.stopping, s.giveUp = context.WithCancelCause(context.Background())
+	endpoints := tools.NewEndpoints(&service{
+		caller: o.Caller, registry: o.Registry, log: s.log, stopping: s.stopping, slots: make(chan struct{}, calls),
+	})
+	s.http = &http.Server{
+		Handler:           s.handler(endpoints, description),
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	s.grpc, s.health = s.grpcServer(endpoints, calls)
+	return s, nil
+}
+
+// HTTPHandler is the whole HTTP surface.
+func (s *Server) HTTPHandler() http.Handler { return s.http.Handler }
+
+// GRPCServer is the whole gRPC surface. Its health service says NOT_SERVING until Serve has asked for readiness.
+func (s *Server) GRPCServer() *grpc.Server { return s.grpc }
+
+// Serve answers on the listeners until ctx ends, and closes them; a nil listener leaves that surface out. It then stops gracefully:
+// no new request is taken, those under way have 20 seconds to end, after that the clients that still wait are told that their calls go
+// on. It returns nil after such a stop, and an error when a listener fails. A Server serves once.
+func (s *Server) Serve(ctx context.Context, httpListener, grpcListener net.Listener) error {
+	failed := make(chan error, 2)
+	serve := func(what string, l net.Listener, serve func(net.Listener) error) {
+		if l == nil {
+			return
+		}
+		go func() {
+			if err := serve(netutil.LimitListener(l, s.maxConnections)); err != nil && !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("serve %s on %s: %w", what, l.Addr(), err)
+			}
+		}()
+	}
+	serve("HTTP", httpListener, s.http.Serve)
+	serve("gRPC", grpcListener, s.grpc.Serve)
+	watching, unwatch := context.WithCancel(ctx)
+	defer unwatch()
+	go s.watchReadiness(watching)
+
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	s.stop()
+	return err
+}
+
+// stop ends both surfaces: first gracefully, then without those who still wait, then at once.
+func (s *Server) stop() {
+	s.log.Info("stopping")
+	s.health.Shutdown()
+	patience := time.AfterFunc(s.grace, func() { s.giveUp(errStopping) })
+	defer patience.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), s.grace+settle)
+	defer cancel()
+
+	grpcStopped := make(chan struct{})
+	go func() {
+		s.grpc.GracefulStop()
+		close(grpcStopped)
+	}()
+	if err := s.http.Shutdown(ctx); err != nil {
+		s.log.Warn("HTTP connections were cut", "error", err)
+		if err := s.http.Close(); err != nil {
+			s.log.Warn("close HTTP", "error", err)
+		}
+	}
+	select {
+	case <-grpcStopped:
+	case <-ctx.Done():
+		s.log.Warn("gRPC connections were cut")
+		s.grpc.Stop()
+		<-grpcStopped
+	}
+	s.giveUp(errStopping)
+}
