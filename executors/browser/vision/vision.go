@@ -15,7 +15,14 @@
 //   - every box is in CSS pixels of the screenshot's own coordinate system.
 package vision
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+// ErrUnavailable is wrapped by errors of Available, Locate and Read that mean that something is not
+// installed, so that the caller can report tool_unavailable. Their text says how to install it.
+var ErrUnavailable = errors.New("vision is not available")
 
 // Screenshot is one picture of a page, or of a part of it.
 type Screenshot struct {
@@ -97,10 +104,10 @@ type Candidate struct {
 	Confidence float64
 	// Exact says that Text is the query's name, letter for letter.
 	Exact bool
-	// Within is the heading seen above or left of the candidate, in the words read;
-	// it tells twins apart, whether or not the query asked for one.
+	// Within is the heading seen above or left of the candidate, in the words read. It is
+	// there to tell twins apart: a grounder need not look for it when there is only one candidate.
 	Within string
-	// Near is the text seen closest beside the candidate, in the words read.
+	// Near is the text seen closest beside the candidate, in the words read; as for Within.
 	Near string
 }
 
