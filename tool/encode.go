@@ -2,6 +2,7 @@ package tool
 
 import (
 	"encoding/base64"
+	stdjson "encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -231,7 +232,7 @@ func (e *Encoder) Bytes(b []byte, r *Length) {
 // Any writes any value that has a JSON form.
 func (e *Encoder) Any(v any) {
 	start := e.value()
-	text, err := json.Marshal(v, json.Deterministic(true))
+	text, err := json.Marshal(v, json.Deterministic(true), json.WithMarshalers(numberMarshaler))
 	if err != nil {
 		f := finding{}
 		f.Constraint, f.Offset, f.Got = "type", int64(start), "a value without a JSON form"
@@ -244,6 +245,9 @@ func (e *Encoder) Any(v any) {
 	}
 	e.text = append(e.text, text...)
 }
+
+// numberMarshaler writes a [stdjson.Number], which is what the decoder gives for numbers that a float64 cannot hold, as a number.
+var numberMarshaler = json.MarshalToFunc(func(e *jsontext.Encoder, n stdjson.Number) error { return e.WriteValue(jsontext.Value(n)) })
 
 // depth is how deep a valid JSON text nests objects and arrays.
 func depth(text []byte) (deepest int) {

@@ -24,7 +24,7 @@ func encoder(p *printer, n *shape.Named) {
 	for i, f := range n.Fields {
 		x := "v." + f.GoName
 		optional := !f.Required && f.Default == nil
-		if f.Default != nil && f.Type.Kind >= shape.Array && nilable(f.Type) {
+		if f.Default != nil && nilable(f.Type) {
 			optional = true // nil says that the default is meant
 		}
 		if optional {

@@ -85,6 +85,9 @@ func (s *schema) value(t *Type) object {
 		o = append(o, member{"description", t.Description})
 	}
 	if n := t.Named; n != nil && (t.Kind == Object || t.Kind == Union) {
+		if t.Secret {
+			o = append(o, member{"writeOnly", true})
+		}
 		if !n.Recursive {
 			return append(o, s.fields(n)...)
 		}
@@ -107,6 +110,9 @@ func (s *schema) value(t *Type) object {
 		o = append(o, member{"type", j})
 	}
 	minLength, maxLength := "minLength", "maxLength"
+	if t.Secret {
+		o = append(o, member{"writeOnly", true})
+	}
 	lengths := [2]*int{t.MinLength, t.MaxLength}
 	switch t.Kind {
 	case Array:
