@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"toolsvc/store"
 	"toolsvc/tool"
 	"toolsvc/verification"
 )
@@ -27,7 +28,7 @@ type Activities struct {
 // Attempt makes one attempt at a step. Temporal makes it once: if the worker dies meanwhile, Reconcile follows.
 func (a *Activities) Attempt(ctx context.Context, in AttemptInput) (Report, error) {
 	return a.with(ctx, in, func(ctx context.Context, at *attempter, exec tool.Executor, call *tool.Call, conds *verification.Conditions) Report {
-		a.narrate(ctx, in.RunID, attemptBegan(in))
+		a.narrate(ctx, in.RunID, attemptBegan(in)...)
 		return at.attempt(ctx, exec, call, conds, in.Step.Class, in.Plan)
 	})
 }
@@ -82,8 +83,8 @@ func beat(ctx context.Context) {
 // Publish writes the events of a moment of the run. Of a step that has ended it also makes the Result, and returns it. It may be
 // repeated: each event has a key, and the same key is written once.
 func (a *Activities) Publish(ctx context.Context, p Publication) (*tool.Result, error) {
-	events := published(p)
 	var res *tool.Result
+	var first []store.Event
 	if p.Ended != nil {
 		spec := a.Registry.Lookup(p.Ended.Step.Tool)
 		if spec == nil {
@@ -97,7 +98,11 @@ func (a *Activities) Publish(ctx context.Context, p Publication) (*tool.Result, 
 		if err != nil {
 			return nil, fmt.Errorf("encode the result of call %s: %w", res.CallID, err)
 		}
-		events = append([]Event{{Kind: EventToolResult, Key: "result/" + res.CallID, Data: text}}, stepEnded(p, res)...)
+		first = []store.Event{{Kind: store.KindToolResult, Key: key(res.CallID, 0, "result"), Data: text, At: time.Now()}}
 	}
-	return res, a.append(ctx, p.Input.RunID, events)
+	events, err := published(p, res)
+	if err != nil {
+		return nil, err
+	}
+	return res, a.append(ctx, p.Input.RunID, append(first, events...))
 }

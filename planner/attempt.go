@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"toolsvc/store"
 	"toolsvc/tool"
 	"toolsvc/verification"
 )
@@ -22,20 +23,12 @@ const (
 // rollbackLimit and closeLimit bound what is done after an attempt's own time has run out.
 const rollbackLimit = 10 * time.Second
 
-// Mark is the write-ahead record of a dispatch.
-type Mark struct {
-	RunID, CallID string
-	Attempt       int
-	// Before is the encoded evidence from immediately before the dispatch.
-	Before []byte
-}
-
 // Journal keeps the write-ahead records of dispatches.
 type Journal interface {
 	// MarkDispatch returns only when the record would survive a crash of process and machine.
-	MarkDispatch(ctx context.Context, m Mark) error
-	// Dispatched returns the record of the attempt, if there is one.
-	Dispatched(ctx context.Context, callID string, attempt int) (Mark, bool, error)
+	MarkDispatch(ctx context.Context, m store.Mark) error
+	// Dispatch returns the record of the attempt, if there is one.
+	Dispatch(ctx context.Context, callID string, attempt int) (store.Mark, bool, error)
 }
 
 // Artifacts keeps evidence by content digest.
@@ -93,7 +86,7 @@ func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.
 		return rep.failed(limited, err)
 	}
 	if class != tool.ReadOnly {
-		if err := a.journal.MarkDispatch(limited, Mark{RunID: call.RunID, CallID: call.ID, Attempt: plan.Number, Before: beforeText}); err != nil {
+		if err := a.journal.MarkDispatch(limited, store.Mark{RunID: call.RunID, CallID: call.ID, Attempt: plan.Number, At: time.Now(), Evidence: beforeText}); err != nil {
 			return rep.failed(limited, fmt.Errorf("record the dispatch before it is made: %w", err))
 		}
 	}
@@ -218,6 +211,7 @@ func (rep Report) failed(ctx context.Context, err error) Report {
 		rep.Record.Phase, rep.Record.Effect = tool.PhaseDispatched, tool.EffectUnknown
 	}
 	rep.Record.Failure, rep.Record.Message = failure, msg
+	rep.What = f.What
 	rep.Candidates, rep.RetryAfterMS = f.Candidates, f.RetryAfter.Milliseconds()
 	rep.Error = tool.ErrorFrom(err)
 	return rep
@@ -239,7 +233,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 func (a *attempter) reconcile(ctx context.Context, exec tool.Executor, call *tool.Call, conds *verification.Conditions, class tool.EffectClass, plan tool.Plan) Report {
 	start := time.Now()
 	rep := Report{Record: tool.AttemptRecord{Number: plan.Number, Source: plan.Source, Input: plan.Input, Phase: tool.PhaseStarted, Effect: tool.EffectNone}}
-	mark, marked, err := a.journal.Dispatched(ctx, call.ID, plan.Number)
+	mark, marked, err := a.journal.Dispatch(ctx, call.ID, plan.Number)
 	if err != nil { // without the journal nothing is known; the caller retries this activity
 		rep.Record.Phase, rep.Record.Effect = tool.PhaseDispatched, tool.EffectUnknown
 		return rep.failed(ctx, fmt.Errorf("read the record of the dispatch: %w", err))
@@ -257,7 +251,7 @@ func (a *attempter) reconcile(ctx context.Context, exec tool.Executor, call *too
 		return rep.failed(ctx, lost)
 	}
 	before := new(tool.Evidence)
-	if err := json.Unmarshal(mark.Before, before); err != nil {
+	if err := json.Unmarshal(mark.Evidence, before); err != nil {
 		return rep.failed(ctx, fmt.Errorf("read the evidence from before the dispatch: %w", err))
 	}
 	limited, cancel := context.WithTimeout(ctx, call.Spec.TimeLimit)
@@ -268,7 +262,7 @@ func (a *attempter) reconcile(ctx context.Context, exec tool.Executor, call *too
 		return rep.failed(ctx, lost)
 	}
 	defer att.Close() //nolint:errcheck // nothing was held but a look at the page
-	rep = a.verify(ctx, limited, att, call, conds, class, rep, before, tool.Digest(mark.Before), out)
+	rep = a.verify(ctx, limited, att, call, conds, class, rep, before, tool.Digest(mark.Evidence), out)
 	rep.Record.DurationMS = time.Since(start).Milliseconds()
 	if rep.Record.Failure == tool.VerificationUncertain || rep.Record.Failure == tool.VerificationFailed && !rep.Record.RolledBack {
 		rep.Record.Failure, rep.Record.Message = lost.Failure, lost.Message+". "+rep.Record.Message

@@ -21,8 +21,10 @@ const (
 
 // Bounds of a run.
 const (
-	// MaxSteps bounds the steps of a plan, and the calls that wait in a run's queue.
+	// MaxSteps bounds the steps of a plan.
 	MaxSteps = 1000
+	// MaxQueued bounds the calls that wait in a run's queue.
+	MaxQueued = 200
 	// DefaultIdle is how long a run that waits for calls stays open without one.
 	DefaultIdle = 30 * time.Minute
 )
@@ -152,6 +154,8 @@ type Report struct {
 	Error        *tool.Error          `json:"error,omitempty"`
 	RetryAfterMS int64                `json:"retry_after_ms,omitempty"`
 	Rollback     *tool.RollbackNotice `json:"rollback,omitempty"`
+	// What stood in the way, as people know it: the name of the cover, of the missing field.
+	What string `json:"what,omitempty"`
 	// Proof says why the effect is what it is.
 	Proof string `json:"proof,omitempty"`
 }

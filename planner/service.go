@@ -131,6 +131,7 @@ func (s *Service) options(in Input) client.StartWorkflowOptions {
 		WorkflowIDConflictPolicy: conflictPolicy,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		StaticSummary:            clip(title),
+		Memo:                     map[string]any{memoTitle: title},
 		StaticDetails:            fmt.Sprintf("Run `%s` of toolsvc, planner: %s, language: %s. The current details tell the story step by step.", in.RunID, in.Kind, in.Language),
 	}
 }
@@ -138,10 +139,15 @@ func (s *Service) options(in Input) client.StartWorkflowOptions {
 // Call makes one call and waits for its Result: in the run that the request names, which is started when it is not there, or in a run
 // of its own. The run goes on if ctx ends first.
 func (s *Service) Call(ctx context.Context, req tool.Request, lang string) (*tool.Result, error) {
-	single := req.RunID == ""
-	if single {
+	if req.RunID == "" {
 		req.RunID = tool.NewRunID()
+		return s.CallIn(ctx, req, lang, true)
 	}
+	return s.CallIn(ctx, req, lang, false)
+}
+
+// CallIn is Call with a given run, which ends after the call when single is set.
+func (s *Service) CallIn(ctx context.Context, req tool.Request, lang string, single bool) (*tool.Result, error) {
 	if req.CallID == "" {
 		req.CallID = tool.NewCallID()
 	}

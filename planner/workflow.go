@@ -31,8 +31,16 @@ type run struct {
 	state   State
 	pending []Step               // not yet begun, in the order of arrival
 	arrived map[string]time.Time // when each pending call was accepted
+	index   map[string]int       // of each call in state.Steps
+	ends    map[string]end       // what a caller waits for
 	current *narrow              // what the step in hand is doing, for the UI
 	closed  bool
+}
+
+// end is settled when a call has ended, or will never be made.
+type end struct {
+	future workflow.Future
+	settle workflow.Settable
 }
 
 // narrow is the step in hand.
@@ -45,9 +53,12 @@ type narrow struct {
 // Run is the workflow of a run. It takes one step at a time from its queue; a script's steps are in its input, a caller's arrive by
 // the update [UpdateCall], which returns the step's Result.
 func Run(ctx workflow.Context, in Input) (*State, error) {
-	r := &run{in: in, arrived: map[string]time.Time{}, state: State{RunID: in.RunID, Title: in.Title, Language: in.Language, Kind: in.Kind, Outcome: OutcomeRunning}}
+	r := &run{in: in, arrived: map[string]time.Time{}, index: map[string]int{}, ends: map[string]end{}, state: State{RunID: in.RunID, Title: in.Title, Language: in.Language, Kind: in.Kind, Outcome: OutcomeRunning}}
 	if in.Carried != nil {
 		r.state = *in.Carried
+		for i, st := range r.state.Steps {
+			r.index[st.CallID] = i
+		}
 	}
 	for _, s := range in.Steps {
 		r.enqueue(ctx, s)
@@ -67,6 +78,9 @@ func Run(ctx workflow.Context, in Input) (*State, error) {
 		return nil, err
 	}
 	r.closed = true
+	for _, st := range r.state.Steps {
+		r.settle(st.CallID)
+	}
 	r.finish(ctx, err)
 	if werr := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); werr != nil && err == nil {
 		err = werr
@@ -84,7 +98,7 @@ func (r *run) admit(ctx workflow.Context, s Step) error {
 		return nil
 	case r.closed:
 		return temporal.NewApplicationError("the run has ended; start another one", errRunEnded)
-	case len(r.pending) >= MaxSteps:
+	case len(r.pending) >= MaxQueued:
 		return temporal.NewApplicationError(fmt.Sprintf("%d calls are waiting in this run already; wait for some to end", len(r.pending)), errRunFull)
 	}
 	return nil
@@ -95,11 +109,13 @@ func (r *run) call(ctx workflow.Context, s Step) (*tool.Result, error) {
 	if r.find(s.CallID) == nil {
 		r.enqueue(ctx, s)
 	}
-	st := r.find(s.CallID)
-	if err := workflow.Await(ctx, func() bool { return r.find(s.CallID).Status.Ended() || r.closed }); err != nil {
-		return nil, err
+	if e, waiting := r.ends[s.CallID]; waiting {
+		if err := e.future.Get(ctx, nil); err != nil {
+			return nil, err
+		}
 	}
-	if st = r.find(s.CallID); st.Result == nil {
+	st := r.find(s.CallID)
+	if st.Result == nil {
 		return nil, temporal.NewApplicationError("the run ended before the call was made", errRunEnded)
 	}
 	return st.Result, nil
@@ -108,15 +124,26 @@ func (r *run) call(ctx workflow.Context, s Step) (*tool.Result, error) {
 func (r *run) enqueue(ctx workflow.Context, s Step) {
 	r.pending = append(r.pending, s)
 	r.arrived[s.CallID] = workflow.Now(ctx)
+	f, settle := workflow.NewFuture(ctx)
+	r.ends[s.CallID] = end{f, settle}
+	r.index[s.CallID] = len(r.state.Steps)
 	r.state.Steps = append(r.state.Steps, StepState{CallID: s.CallID, Tool: s.Tool, Title: s.Title, Status: StatusQueued, Expects: s.ExpectFailure})
 }
 
 func (r *run) find(callID string) *StepState {
-	i := slices.IndexFunc(r.state.Steps, func(s StepState) bool { return s.CallID == callID })
-	if i < 0 {
+	i, ok := r.index[callID]
+	if !ok {
 		return nil
 	}
 	return &r.state.Steps[i]
+}
+
+// settle lets those who wait for the call go on.
+func (r *run) settle(callID string) {
+	if e, ok := r.ends[callID]; ok {
+		e.settle.SetValue(nil)
+		delete(r.ends, callID)
+	}
 }
 
 // work takes the steps one by one until the run is over.
@@ -155,6 +182,7 @@ func (r *run) work(ctx workflow.Context) error {
 		if !ok && r.in.Kind == KindScript {
 			for _, rest := range r.pending {
 				r.find(rest.CallID).Status = StatusSkipped
+				r.settle(rest.CallID)
 			}
 			r.pending = nil
 			return nil
@@ -182,7 +210,7 @@ func (r *run) goOnInNewHistory(ctx workflow.Context) error {
 func (r *run) step(ctx workflow.Context, s Step) (ok bool, err error) {
 	st := r.find(s.CallID)
 	st.Status = StatusRunning
-	number := 1 + slices.IndexFunc(r.state.Steps, func(x StepState) bool { return x.CallID == s.CallID })
+	number := 1 + r.index[s.CallID]
 	began := workflow.Now(ctx)
 	c := Conclusion{RunID: r.in.RunID, Step: s, Queued: began.Sub(r.arrived[s.CallID])}
 	delete(r.arrived, s.CallID)
@@ -221,6 +249,7 @@ func (r *run) step(ctx workflow.Context, s Step) (ok bool, err error) {
 		st.Status = StatusVerified
 	}
 	r.current = nil
+	r.settle(s.CallID)
 	return st.Status == StatusVerified, nil
 }
 
@@ -302,7 +331,9 @@ type Publication struct {
 func (r *run) publish(ctx workflow.Context, p Publication) (*tool.Result, error) {
 	p.Input = Input{RunID: r.in.RunID, Kind: r.in.Kind, Title: r.in.Title, Language: r.in.Language}
 	p.Steps = len(r.state.Steps)
-	lctx := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+	dctx, cancel := workflow.NewDisconnectedContext(ctx) // what has happened is told although the run is cancelled
+	defer cancel()
+	lctx := workflow.WithLocalActivityOptions(dctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout: 10 * time.Second,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, MaximumInterval: time.Second, MaximumAttempts: 20},
 		Summary:             "publish",
@@ -378,13 +409,13 @@ func (r *run) finish(ctx workflow.Context, cause error) {
 	r.current = nil
 	workflow.SetCurrentDetails(dctx, r.details())
 	attrs := []temporal.SearchAttributeUpdate{
-		temporalclient.Outcome.ValueSet(string(r.state.Outcome)), temporalclient.Healed.ValueSet(healed), temporalclient.Waiting.ValueSet(false),
-		temporalclient.Tool.ValueSet(tools), temporalclient.Source.ValueSet(source), temporalclient.Failure.ValueSet(failure),
+		temporalclient.SearchAttributeOutcome.ValueSet(string(r.state.Outcome)), temporalclient.SearchAttributeHealed.ValueSet(healed), temporalclient.SearchAttributeWaiting.ValueSet(false),
+		temporalclient.SearchAttributeTool.ValueSet(tools), temporalclient.SearchAttributeSource.ValueSet(source), temporalclient.SearchAttributeFailure.ValueSet(failure),
 	}
 	if err := workflow.UpsertTypedSearchAttributes(dctx, attrs...); err != nil {
 		workflow.GetLogger(ctx).Error("search attributes", "error", err)
 	}
-	if err := workflow.UpsertMemo(dctx, map[string]any{"outcome": string(r.state.Outcome), "story": r.details()}); err != nil {
+	if err := workflow.UpsertMemo(dctx, map[string]any{memoOutcome: string(r.state.Outcome), memoStory: r.details()}); err != nil {
 		workflow.GetLogger(ctx).Error("memo", "error", err)
 	}
 	if _, err := r.publish(dctx, Publication{Finished: r.state.Outcome, Verified: verified}); err != nil {
@@ -404,6 +435,13 @@ func clip(s string) string {
 	}
 	return s[:n] + "…"
 }
+
+// Keys of the run's memo.
+const (
+	memoTitle   = "title"
+	memoOutcome = "outcome"
+	memoStory   = "story"
+)
 
 // Types of the application errors that an update or a run can end with.
 const (

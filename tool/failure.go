@@ -3,6 +3,7 @@ package tool
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -89,6 +90,8 @@ type Failed struct {
 	Failure Failure
 	// Message is one sentence for people: what was tried, on what, and what stood in the way.
 	Message string
+	// What stood in the way, as people know it: the name of the cover, of the unticked box; "" when there is nothing to name.
+	What string
 	// Dispatched reports that the action was sent before the failure, so that its effect is unknown unless Effect says otherwise.
 	Dispatched bool
 	// Candidates are the things that an ambiguous target may mean.
@@ -117,4 +120,19 @@ func AsFailed(err error) *Failed {
 		return f
 	}
 	return &Failed{Failure: Internal, Message: err.Error(), Cause: err}
+}
+
+// Known reports whether f is a failure of the catalogue.
+func (f Failure) Known() bool { return slices.Contains(Failures, f) }
+
+// NearestFailure is the failure whose name is nearest to f; the first of the catalogue when none is near.
+func NearestFailure(f Failure) Failure {
+	names := make([]string, len(Failures))
+	for i, x := range Failures {
+		names[i] = string(x)
+	}
+	if n := Nearest(string(f), names); n != "" {
+		return Failure(n)
+	}
+	return Failures[0]
 }

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"toolsvc/planner"
+	"toolsvc/stack"
+	"toolsvc/tool"
+)
+
+// callCmd makes one call.
+type callCmd struct {
+	Tool    tool.ID `arg:"" help:"The tool: browser.navigate."`
+	Payload string  `arg:"" optional:"" default:"{}" help:"The payload as JSON; - reads it from standard input."`
+	InRun   string  `name:"run" help:"The run to call in; started when it is not there, and kept open." placeholder:"r_…"`
+}
+
+func (c *callCmd) Run(ctx context.Context, common *Common, std streams) error {
+	payload := []byte(c.Payload)
+	if c.Payload == "-" {
+		var err error
+		if payload, err = io.ReadAll(io.LimitReader(os.Stdin, tool.MaxPayload+1)); err != nil {
+			return usage("read the payload: %w", err)
+		}
+	}
+	req := tool.Request{CallID: tool.NewCallID(), RunID: c.InRun, Tool: c.Tool, Arguments: payload}
+	if err := c.check(req, common.Lang, std); err != nil { // before anything is started
+		return err
+	}
+	s, err := common.open(ctx, std, stack.Options{Ephemeral: c.InRun == ""})
+	if err != nil {
+		return err
+	}
+	defer s.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the result is what counts
+	if req.RunID == "" {
+		req.RunID = tool.NewRunID()
+	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	go narrate(watching, std.err, s.Store, req.RunID)
+	res, err := s.Service.CallIn(ctx, req, common.Lang, c.InRun == "")
+	if err != nil {
+		return &exit{exitInfrastructure, err}
+	}
+	if err := writeJSON(std.out, res); err != nil {
+		return err
+	}
+	if !res.OK() {
+		return &exit{status: exitFailed}
+	}
+	return nil
+}
+
+// check validates the call without starting anything; an invalid one is printed as the ToolResult that it is.
+func (c *callCmd) check(req tool.Request, lang string, std streams) error {
+	reg, err := stack.Registry()
+	if err != nil {
+		return err
+	}
+	_, rejected, err := (&planner.Service{Registry: reg}).Prepare(req, lang)
+	var unknown *planner.UnknownToolError
+	switch {
+	case errors.As(err, &unknown):
+		return usage("%w", err)
+	case err != nil:
+		return err
+	case rejected != nil:
+		if err := writeJSON(std.out, rejected); err != nil {
+			return err
+		}
+		for _, i := range rejected.RetryHint.Fields().Issues {
+			fmt.Fprintln(std.err, "toolsvc:", i.Message)
+		}
+		return &exit{status: exitUsage}
+	}
+	return nil
+}
+
+// toolsCmd shows the catalogue.
+type toolsCmd struct {
+	Tool tool.ID `arg:"" optional:"" help:"One tool, in full."`
+	JSON bool    `name:"json" help:"As JSON."`
+}
+
+func (c *toolsCmd) Run(common *Common, std streams) error {
+	reg, err := stack.Registry()
+	if err != nil {
+		return err
+	}
+	if c.Tool == "" {
+		return listTools(std.out, reg, c.JSON)
+	}
+	spec := reg.Lookup(c.Tool)
+	if spec == nil {
+		return usage("%w", &planner.UnknownToolError{Tool: c.Tool, Nearest: reg.Nearest(c.Tool)})
+	}
+	return showTool(std.out, spec, c.JSON)
+}
+
+func listTools(w io.Writer, reg *tool.Registry, asJSON bool) error {
+	if asJSON {
+		var all []catalogueEntry
+		for _, id := range reg.IDs() {
+			all = append(all, entry(reg.Lookup(id)))
+		}
+		return writeJSON(w, all)
+	}
+	for _, id := range reg.IDs() {
+		s := reg.Lookup(id)
+		if _, err := fmt.Fprintf(w, "%-20s %-12s %s\n", id, s.Effect, s.Description); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// catalogueEntry is a tool as the catalogue shows it.
+type catalogueEntry struct {
+	ID             tool.ID           `json:"id"`
+	Title          string            `json:"title"`
+	Description    string            `json:"description"`
+	Effect         tool.EffectClass  `json:"effect"`
+	EffectRules    []tool.EffectRule `json:"effect_rules,omitempty"`
+	Sources        []tool.Source     `json:"sources"`
+	Preconditions  []tool.Condition  `json:"preconditions,omitempty"`
+	Postconditions []tool.Condition  `json:"postconditions,omitempty"`
+	TimeLimitMS    int64             `json:"time_limit_ms"`
+	Rollback       string            `json:"rollback,omitempty"`
+	Confirm        string            `json:"confirm,omitempty"`
+	Payload        json.RawMessage   `json:"payload_schema"`
+	Result         json.RawMessage   `json:"result_schema"`
+	Example        json.RawMessage   `json:"example"`
+}
+
+func entry(s *tool.Spec) catalogueEntry {
+	return catalogueEntry{ID: s.ID, Title: s.Title, Description: s.Description, Effect: s.Effect, EffectRules: s.EffectRules, Sources: s.Sources,
+		Preconditions: s.Preconditions, Postconditions: s.Postconditions, TimeLimitMS: s.TimeLimit.Milliseconds(), Rollback: s.Rollback,
+		Confirm: s.Confirm, Payload: s.PayloadSchema, Result: s.ResultSchema, Example: s.Example}
+}
+
+func showTool(w io.Writer, s *tool.Spec, asJSON bool) error {
+	if asJSON {
+		return writeJSON(w, entry(s))
+	}
+	p := func(format string, args ...any) { fmt.Fprintf(w, format, args...) }
+	p("%s: %s\n\n%s\n\n", s.ID, s.Title, s.Description)
+	p("Effect      %s\n", s.Effect)
+	for _, r := range s.EffectRules {
+		p("            %s when %s\n", r.Class, r.When)
+	}
+	p("Sources     %v\nTime limit  %s\n", s.Sources, s.TimeLimit)
+	if s.Rollback != "" {
+		p("Rollback    %s\n", s.Rollback)
+	}
+	for _, c := range s.Preconditions {
+		p("Before      %s: %s\n", c.Name, c.Expression)
+	}
+	for _, c := range s.Postconditions {
+		p("Afterwards  %s: %s\n", c.Name, c.Expression)
+	}
+	p("\nExample\n  toolsvc call %s '%s'\n\nPayload (JSON Schema)\n", s.ID, s.Example)
+	return writeJSON(w, s.PayloadSchema)
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"toolsvc/stack"
+)
+
+// Common are the flags of every command.
+type Common struct {
+	StateDir        string  `help:"Where runs, evidence and Temporal's database are kept." default:"${state}" env:"TOOLSVC_STATE_DIR" type:"path"`
+	TemporalAddress string  `help:"Temporal service (host:port) instead of the embedded one. Temporal's own environment configuration is honoured too." env:"TOOLSVC_TEMPORAL_ADDRESS"`
+	Namespace       string  `help:"Temporal namespace." env:"TOOLSVC_TEMPORAL_NAMESPACE"`
+	Lang            string  `help:"Language of the narration: en, ko or ja." default:"en" enum:"en,ko,ja" env:"TOOLSVC_LANG"`
+	Chromium        string  `help:"The browser's program; found on the PATH when empty." env:"TOOLSVC_CHROMIUM"`
+	Scale           float64 `help:"Device pixels per CSS pixel of pages." default:"1" env:"TOOLSVC_SCALE"`
+	Verbose         bool    `help:"Log what happens inside, to standard error." short:"v"`
+}
+
+// defaultStateDir is where a user's programs keep their state (XDG Base Directory Specification).
+func defaultStateDir() string {
+	if d := os.Getenv("XDG_STATE_HOME"); d != "" {
+		return filepath.Join(d, "toolsvc")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ".toolsvc"
+	}
+	return filepath.Join(home, ".local", "state", "toolsvc")
+}
+
+func (c *Common) logger(std streams) *slog.Logger {
+	level := slog.LevelError
+	if c.Verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{Level: level}))
+}
+
+// open puts toolsvc together, or attaches to the one that serves the state directory.
+func (c *Common) open(ctx context.Context, std streams, o stack.Options) (*stack.Stack, error) {
+	o.StateDir, o.TemporalAddress, o.Namespace = c.StateDir, c.TemporalAddress, c.Namespace
+	o.ChromiumPath, o.DeviceScaleFactor, o.Logger = c.Chromium, c.Scale, c.logger(std)
+	s, err := stack.Open(ctx, o)
+	if err != nil {
+		return nil, &exit{exitInfrastructure, err}
+	}
+	return s, nil
+}

@@ -1,0 +1,115 @@
+// Command toolsvc serves tools that repair, verify and heal, and runs plans of them.
+//
+// Exit status: 0 success, 1 a step failed, 2 bad usage or an invalid payload, 3 waiting for an answer, 4 infrastructure.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit statuses.
+const (
+	exitFailed         = 1
+	exitUsage          = 2
+	exitWaiting        = 3
+	exitInfrastructure = 4
+)
+
+// exit is an error that carries an exit status. A nil err says that everything was already printed.
+type exit struct {
+	status int
+	err    error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.status)
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+// usage marks an error as the caller's.
+func usage(format string, args ...any) error {
+	return &exit{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// cli is the command line.
+type cli struct {
+	Common
+
+	Serve  serveCmd  `cmd:"" help:"Serve all surfaces: HTTP and gRPC, with an embedded Temporal and its UI unless an address is given."`
+	Run    runCmd    `cmd:"" help:"Run a plan of steps, with narration. Exit status 0 only when every step is verified."`
+	Call   callCmd   `cmd:"" help:"Make one call. Narration goes to standard error, the ToolResult to standard output."`
+	Tools  toolsCmd  `cmd:"" help:"Show the catalogue of tools, or one tool."`
+	Runs   runsCmd   `cmd:"" help:"List the latest runs."`
+	Show   showCmd   `cmd:"" help:"Show one run: steps, attempts, verdicts."`
+	Cancel cancelCmd `cmd:"" help:"Cancel a run."`
+	Doctor doctorCmd `cmd:"" help:"Say what is there and what is missing, with the fix for each."`
+	Demo   demoCmd   `cmd:"" help:"Run the main job on a local page full of failures."`
+}
+
+// streams are where a command reads and writes.
+type streams struct {
+	out, err io.Writer
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], streams{os.Stdout, os.Stderr}))
+}
+
+// run is main without the process around it.
+func run(ctx context.Context, args []string, std streams) int {
+	var c cli
+	status := -1
+	parser, err := kong.New(&c,
+		kong.Name("toolsvc"),
+		kong.Description("Tools for agents that repair, verify and heal."),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Writers(std.out, std.err),
+		kong.Exit(func(code int) { status = code }), // --help
+		kong.Vars{"state": defaultStateDir()},
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(std),
+	)
+	if err != nil {
+		fmt.Fprintln(std.err, "toolsvc:", err)
+		return exitInfrastructure
+	}
+	k, err := parser.Parse(args)
+	if status >= 0 {
+		return status
+	}
+	if err != nil {
+		fmt.Fprintf(std.err, "toolsvc: %v\nRun \"toolsvc --help\" for the commands.\n", err)
+		return exitUsage
+	}
+	err = k.Run(&c.Common)
+	var e *exit
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &e):
+		if e.err != nil {
+			fmt.Fprintln(std.err, "toolsvc:", e.err)
+		}
+		return e.status
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		fmt.Fprintln(std.err, "toolsvc: interrupted")
+		return exitFailed
+	}
+	fmt.Fprintln(std.err, "toolsvc:", err)
+	return exitInfrastructure
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"toolsvc/narration/terminal"
+	"toolsvc/planner"
+	"toolsvc/stack"
+	"toolsvc/store"
+	"toolsvc/tool"
+)
+
+// runCmd runs a plan.
+type runCmd struct {
+	Plan      string            `arg:"" optional:"" help:"The plan's file; - for standard input."`
+	Var       map[string]string `help:"A variable of the plan: --var base=http://127.0.0.1:8090. May be repeated." short:"e"`
+	Resume    string            `help:"Watch a run that is there already, to its end." placeholder:"r_…"`
+	NoHealing bool              `help:"One attempt a step, for comparison."`
+	JSON      bool              `name:"json" help:"Print the run's final state as JSON to standard output."`
+}
+
+func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
+	if (c.Plan == "") == (c.Resume == "") {
+		return usage("give a plan's file, or --resume and a run")
+	}
+	var plan *planner.Plan
+	var reqs []tool.Request
+	if c.Plan != "" {
+		var err error
+		if plan, reqs, err = readPlan(c.Plan, c.Var); err != nil {
+			return err
+		}
+	}
+	s, err := common.open(ctx, std, stack.Options{Ephemeral: true})
+	if err != nil {
+		return err
+	}
+	defer s.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the run's end is what counts
+	runID := c.Resume
+	if plan != nil {
+		if runID, err = startPlan(ctx, std, s, plan, c.Plan, reqs, common.Lang, c.NoHealing); err != nil {
+			return err
+		}
+	}
+	st, err := follow(ctx, std.err, s, runID)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		if err := writeJSON(std.out, st); err != nil {
+			return err
+		}
+	} else {
+		printTable(std.out, s, st)
+	}
+	if !st.Succeeded() {
+		return &exit{status: exitFailed}
+	}
+	return nil
+}
+
+// readPlan reads and fills in a plan, without starting anything.
+func readPlan(file string, vars map[string]string) (*planner.Plan, []tool.Request, error) {
+	in := os.Stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, nil, usage("read the plan: %w", err)
+		}
+		defer f.Close() //nolint:errcheck // read only
+		in = f
+	}
+	plan, err := planner.ParsePlan(in)
+	if err != nil {
+		return nil, nil, usage("%s: %w", file, err)
+	}
+	reqs, err := plan.Requests(vars)
+	if err != nil {
+		return nil, nil, usage("%s: %w", file, err)
+	}
+	return plan, reqs, nil
+}
+
+// startPlan checks every step and starts the run. When a step does not validate, nothing is started and every issue is named.
+func startPlan(ctx context.Context, std streams, s *stack.Stack, plan *planner.Plan, file string, reqs []tool.Request, lang string, noHealing bool) (string, error) {
+	in, err := s.Service.PreparePlan(plan, reqs, lang)
+	var bad *planner.PlanError
+	switch {
+	case errors.As(err, &bad):
+		for _, line := range bad.Lines(file) {
+			fmt.Fprintln(std.err, line)
+		}
+		return "", usage("%s: %s; nothing was started", file, bad)
+	case err != nil:
+		return "", err
+	}
+	in.NoHealing = noHealing
+	if err := s.Service.Start(ctx, in); err != nil {
+		return "", &exit{exitInfrastructure, err}
+	}
+	return in.RunID, nil
+}
+
+// follow prints the run's narration until the run has ended, and returns its last state. When ctx ends first, the run is cancelled.
+func follow(ctx context.Context, w io.Writer, s *stack.Stack, runID string) (*planner.State, error) {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	narrated := make(chan struct{})
+	go func() {
+		defer close(narrated)
+		narrate(watching, w, s.Store, runID)
+	}()
+	st, err := s.Service.Wait(ctx, runID)
+	if ctx.Err() != nil { // interrupted: end the run too, in its own time
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		defer cancel()
+		if err := s.Service.Cancel(ending, runID); err != nil {
+			return nil, &exit{exitInfrastructure, err}
+		}
+		return nil, &exit{exitFailed, fmt.Errorf("interrupted; run %s is cancelled", runID)}
+	}
+	if err != nil {
+		return nil, &exit{exitInfrastructure, err}
+	}
+	select { // the last events are written before the run ends; reading them takes a moment
+	case <-narrated:
+	case <-time.After(5 * time.Second):
+	}
+	return st, nil
+}
+
+// narrate prints the run's narration as it comes, until the run's last event or the end of ctx.
+func narrate(ctx context.Context, w io.Writer, events *store.Store, runID string) {
+	out := terminal.New(w)
+	for e, err := range events.Watch(ctx, runID, 0) {
+		if err != nil {
+			if ctx.Err() == nil {
+				fmt.Fprintln(w, "toolsvc: the narration ended:", err)
+			}
+			return
+		}
+		switch e.Kind {
+		case store.KindNarration:
+			out.Event(e.Data)
+		case store.KindRun:
+			var change struct {
+				Outcome planner.Outcome `json:"outcome"`
+			}
+			if json.Unmarshal(e.Data, &change) == nil && change.Outcome != planner.OutcomeRunning {
+				return
+			}
+		}
+	}
+}
+
+// printTable prints a line a step.
+func printTable(w io.Writer, s *stack.Stack, st *planner.State) {
+	fmt.Fprintln(w)
+	terminal.Table(w, st.Language, st.Rows())
+	fmt.Fprintf(w, "\nRun %s: %s.\n", st.RunID, st.Outcome)
+	for _, step := range st.Steps {
+		if r := step.Result; r != nil && r.Error != nil && step.Status == planner.StatusFailed {
+			fmt.Fprintf(w, "%s: %s\n", step.Title, r.Error.Message)
+		}
+	}
+	if url := s.Service.RunURL(st.RunID); url != "" {
+		fmt.Fprintf(w, "In Temporal's UI (while toolsvc runs; start it again with \"toolsvc serve\"): %s\n", url)
+	}
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

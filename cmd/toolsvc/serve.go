@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"toolsvc/server"
+	"toolsvc/stack"
+)
+
+// serveCmd serves all surfaces.
+type serveCmd struct {
+	HTTP      string   `name:"http" help:"HTTP address." default:"127.0.0.1:7070" env:"TOOLSVC_HTTP"`
+	GRPC      string   `name:"grpc" help:"gRPC address." default:"127.0.0.1:7071" env:"TOOLSVC_GRPC"`
+	UIPort    int      `help:"Port of Temporal's UI; 0 keeps the last one, -1 switches it off." default:"0"`
+	AllowHost []string `help:"Host names under which a reverse proxy may reach the HTTP surface." env:"TOOLSVC_ALLOW_HOST"`
+}
+
+func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
+	log := slog.New(slog.NewTextHandler(std.err, nil))
+	httpL, err := listen(ctx, c.HTTP)
+	if err != nil {
+		return err
+	}
+	defer httpL.Close() //nolint:errcheck // the server closes it first
+	grpcL, err := listen(ctx, c.GRPC)
+	if err != nil {
+		return err
+	}
+	defer grpcL.Close() //nolint:errcheck // the server closes it first
+
+	s, err := common.open(ctx, std, stack.Options{UIPort: c.UIPort})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := s.Close(context.WithoutCancel(ctx)); err != nil {
+			log.Error("end", "error", err)
+		}
+	}()
+	if s.Attached {
+		return &exit{exitInfrastructure, fmt.Errorf("another toolsvc serves %s already (Temporal at %s); end it first, or give another --state-dir", common.StateDir, s.TemporalAddress)}
+	}
+	srv := server.New(server.Options{Caller: s.Service, Registry: s.Service.Registry, Ready: s.Ready, AllowedHosts: c.AllowHost, Logger: log})
+	fmt.Fprintf(std.err, "HTTP      http://%s\ngRPC      %s\n", httpL.Addr(), grpcL.Addr())
+	if s.UIURL != "" {
+		fmt.Fprintf(std.err, "Temporal  %s\n", s.UIURL)
+	}
+	fmt.Fprintf(std.err, "State     %s\nReady. Ctrl-C ends it; runs go on when it is started again.\n", common.StateDir)
+	return srv.Serve(ctx, httpL, grpcL)
+}
+
+// listen refuses what is not loopback: other addresses need authentication and TLS, which a proxy in front has to bring.
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, usage("address %q: %w; write host:port, such as 127.0.0.1:7070", addr, err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, usage("address %q is not loopback: calls are not authenticated yet, so put a proxy with authentication and TLS in front", addr)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, &exit{exitInfrastructure, fmt.Errorf("listen on %s: %w; another program uses it? give another address", addr, err)}
+	}
+	return l, nil
+}

@@ -1,0 +1,80 @@
+package planner
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestParsePlan(t *testing.T) {
+	t.Parallel()
+	p, err := ParsePlan(strings.NewReader(`
+name: Demo
+names: {ko: 데모}
+vars: {base: "http://127.0.0.1:1", who: Ada}
+steps:
+  - name: Open
+    tool: browser.navigate
+    args: {url: "${base}/x?who=${who}"}
+    intent: to see it
+    expect: ['page.title == "${who}"']
+  - tool: browser.click
+    args: {target: {name: "${who}", nth: 2}, modifiers: [Shift, "${who}"]}
+    expect_failure: disabled
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Title("ko") != "데모" || p.Title("ja") != "Demo" || p.Steps[1].Line() != 11 || p.Steps[1].ExpectFailure != "disabled" {
+		t.Errorf("plan %+v", p)
+	}
+	reqs, err := p.Requests(map[string]string{"who": "Bob"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{
+		`{"expect":["page.title == \"Bob\""],"intent":"to see it","url":"http://127.0.0.1:1/x?who=Bob"}`,
+		`{"modifiers":["Shift","Bob"],"target":{"name":"Bob","nth":2}}`,
+	} {
+		if got := string(reqs[i].Arguments); got != want {
+			t.Errorf("step %d: %s, want %s", i+1, got, want)
+		}
+	}
+	if !json.Valid(reqs[0].Arguments) || reqs[0].CallID == reqs[1].CallID {
+		t.Error("calls need identifiers of their own")
+	}
+}
+
+// Every mistake is named with its line and what to write instead.
+func TestParsePlanMistakes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, plan, want string }{
+		{"not YAML", "steps: [", "not valid YAML"},
+		{"empty", "", `a plan is a mapping with a list of "steps"`},
+		{"no steps", "name: x", "the plan has no steps"},
+		{"unknown field of the plan", "step: []", `line 1: a plan has no field "step"; "steps" is meant?`},
+		{"unknown field of a step", "steps:\n  - tool: browser.click\n    arg: {}", `line 3: a step has no field "arg"; "args" is meant?`},
+		{"a step that is text", "steps:\n  - browser.click", "line 2: a step is a mapping"},
+		{"args that are a list", "steps:\n  - tool: browser.click\n    args: [1]", "line 3"},
+		{"too large", "name: " + strings.Repeat("x", maxPlan), "larger than"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := ParsePlan(strings.NewReader(c.plan)); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
+func TestRequestsNameUnknownVariables(t *testing.T) {
+	t.Parallel()
+	p, err := ParsePlan(strings.NewReader("vars: {base: b}\nsteps:\n  - tool: browser.click\n    args: {target: {name: '${bse} ${nope}'}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Requests(nil)
+	if err == nil || !strings.Contains(err.Error(), "line 3, step 1 (browser.click): unknown variable ${bse}, ${nope}; the plan knows base") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,35 @@
+package planner
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+)
+
+// drain is how long a worker that is asked to stop lets its attempts go on.
+const drain = 30 * time.Second
+
+// NewWorker makes a worker for runs and their activities. It does nothing before it is started.
+func NewWorker(c client.Client, a *Activities) worker.Worker {
+	w := worker.New(c, TaskQueue, worker.Options{
+		MaxConcurrentActivityExecutionSize:      32,
+		MaxConcurrentLocalActivityExecutionSize: 64,
+		MaxConcurrentActivityTaskPollers:        4,
+		MaxConcurrentWorkflowTaskPollers:        8,
+		WorkerStopTimeout:                       drain,
+		MaxHeartbeatThrottleInterval:            heartbeatTimeout / 2,
+	})
+	Register(w, a)
+	return w
+}
+
+// Register registers the run's workflow and activities under their fixed names.
+func Register(w worker.Registry, a *Activities) {
+	w.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: WorkflowRun})
+	w.RegisterActivityWithOptions(a.Attempt, activity.RegisterOptions{Name: activityAttempt})
+	w.RegisterActivityWithOptions(a.Reconcile, activity.RegisterOptions{Name: activityReconcile})
+	w.RegisterActivityWithOptions(a.Publish, activity.RegisterOptions{Name: activityPublish})
+}

@@ -1,0 +1,178 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"toolsvc/executors/browser"
+	"toolsvc/executors/browser/vision"
+	"toolsvc/executors/browser/vision/ocr"
+	"toolsvc/gen/toolsets"
+	"toolsvc/planner"
+	"toolsvc/store"
+	"toolsvc/temporalclient"
+	"toolsvc/temporalserver"
+	"toolsvc/tool"
+)
+
+// Options say what to put together. The zero value with a StateDir is what `toolsvc serve` runs.
+type Options struct {
+	// StateDir keeps everything: events, evidence, Temporal's database, the browser's profile. Created when missing, for this user only.
+	StateDir string
+	// TemporalAddress names a Temporal service ("host:port") to use instead of the embedded one. When empty, Temporal's own environment
+	// configuration (TEMPORAL_ADDRESS, TEMPORAL_PROFILE, …) is honoured, and without it the embedded server is used.
+	TemporalAddress string
+	// Namespace in Temporal; "default" when empty.
+	Namespace string
+	// FrontendPort and UIPort of the embedded Temporal; 0 picks the ones used last, or free ones; a UIPort of -1 means no UI.
+	FrontendPort, UIPort int
+	// ChromiumPath names the browser's program; found on the PATH when empty.
+	ChromiumPath string
+	// DeviceScaleFactor of pages; 1 when 0.
+	DeviceScaleFactor float64
+	// Ephemeral ends the browser with the process. Otherwise it goes on, so that a restarted process finds its tabs again.
+	Ephemeral bool
+	// NoVision leaves out the vision source, for comparison.
+	NoVision bool
+	Logger   *slog.Logger
+}
+
+// Stack is toolsvc in one process.
+type Stack struct {
+	Service *planner.Service
+	Store   *store.Store
+	Browser *browser.Executor
+	Client  client.Client
+	// TemporalAddress and UIURL say where Temporal and its UI answer; UIURL is "" when there is none.
+	TemporalAddress, UIURL string
+	// Attached reports that another process (a running `toolsvc serve`) does the work; this one only asks it.
+	Attached bool
+
+	closers []func(context.Context) error
+}
+
+// Registry holds the specs of all tools that toolsvc brings.
+func Registry() (*tool.Registry, error) { return toolsets.Registry() }
+
+// Open puts everything together. When another process serves the same state directory, it is used instead of starting a second one.
+func Open(ctx context.Context, o Options) (s *Stack, err error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Namespace == "" {
+		o.Namespace = "default"
+	}
+	if err := os.MkdirAll(o.StateDir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the state directory: %w", err)
+	}
+	reg, err := Registry()
+	if err != nil {
+		return nil, err
+	}
+	s = &Stack{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close(context.WithoutCancel(ctx)))
+		}
+	}()
+	if s.Store, err = store.Open(ctx, store.Options{Dir: o.StateDir}); err != nil {
+		return s, fmt.Errorf("open the store: %w", err)
+	}
+	s.onClose(func(context.Context) error { return s.Store.Close() })
+
+	if err := s.reachTemporal(ctx, o); err != nil {
+		return s, err
+	}
+	if s.Browser, err = openBrowser(o, s.Store); err != nil {
+		return s, err
+	}
+	executors := map[string]tool.Executor{"browser": s.Browser}
+	runURL := func(workflowID string) string {
+		if s.UIURL == "" {
+			return ""
+		}
+		return temporalclient.RunURL(s.UIURL, o.Namespace, workflowID, "")
+	}
+	s.Service = &planner.Service{Client: s.Client, Registry: reg, Executors: executors, RunURL: runURL}
+	if s.Attached {
+		return s, nil
+	}
+	s.onClose(func(ctx context.Context) error { return s.Browser.Shutdown(ctx, browser.ShutdownOptions{KeepBrowser: !o.Ephemeral}) })
+	w := planner.NewWorker(s.Client, &planner.Activities{Registry: reg, Executors: executors, Journal: s.Store, Artifacts: s.Store, Events: s.Store, RunURL: runURL})
+	if err := w.Start(); err != nil {
+		return s, fmt.Errorf("start the worker: %w", err)
+	}
+	s.onClose(func(context.Context) error { stop(w); return nil })
+	return s, nil
+}
+
+func stop(w worker.Worker) { w.Stop() }
+
+// reachTemporal finds the Temporal service: the one that was named, the one of a process that serves this state directory, or an
+// embedded one.
+func (s *Stack) reachTemporal(ctx context.Context, o Options) error {
+	dial := temporalclient.Options{Address: o.TemporalAddress, Namespace: o.Namespace, Logger: o.Logger}
+	if o.TemporalAddress == "" && !temporalclient.Configured() {
+		ep, running, err := temporalclient.ReadEndpoint(temporalDir(o.StateDir))
+		if err != nil {
+			return err
+		}
+		if running {
+			s.Attached, s.UIURL = true, ep.UIURL
+			dial.Address = ep.Address
+		} else {
+			srv, err := temporalserver.Start(ctx, temporalserver.Options{StateDir: temporalDir(o.StateDir), FrontendPort: o.FrontendPort, UIPort: o.UIPort,
+				Namespace: o.Namespace, Logger: o.Logger})
+			if err != nil {
+				return fmt.Errorf("start the embedded Temporal: %w", err)
+			}
+			s.onClose(func(context.Context) error { return srv.Stop() })
+			s.UIURL = srv.UIURL()
+			dial.Address = srv.Address()
+		}
+	}
+	c, err := temporalclient.Dial(ctx, dial)
+	if err != nil {
+		return err
+	}
+	s.Client, s.TemporalAddress = c, dial.Address
+	s.onClose(func(context.Context) error { c.Close(); return nil })
+	return nil
+}
+
+// openBrowser makes the browser's executor; Chromium itself starts with the first call.
+func openBrowser(o Options, artifacts browser.ArtifactStore) (*browser.Executor, error) {
+	var v vision.Grounder
+	if !o.NoVision {
+		v = ocr.New(ocr.Options{})
+	}
+	return browser.New(browser.Options{StateDir: filepath.Join(o.StateDir, "browser"), ChromiumPath: o.ChromiumPath, Vision: v, Artifacts: artifacts,
+		DeviceScaleFactor: o.DeviceScaleFactor, Ephemeral: o.Ephemeral})
+}
+
+func temporalDir(stateDir string) string { return filepath.Join(stateDir, "temporal") }
+
+func (s *Stack) onClose(f func(context.Context) error) { s.closers = append(s.closers, f) }
+
+// closeLimit bounds an orderly end.
+const closeLimit = 45 * time.Second
+
+// Close ends everything in the reverse order: steps in hand are finished or handed over, the browser goes on unless it is ephemeral.
+func (s *Stack) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closeLimit)
+	defer cancel()
+	var errs []error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		errs = append(errs, s.closers[i](ctx))
+	}
+	s.closers = nil
+	return errors.Join(errs...)
+}
