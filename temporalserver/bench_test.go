@@ -3,7 +3,11 @@ package temporalserver_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,16 +29,31 @@ func latencies(b *testing.B, do func(i int) error) {
 		must(b, do(-1-i))
 	}
 	taken := make([]time.Duration, 0, b.N)
+	cpu := processorTime(b)
 	for i := 0; b.Loop(); i++ {
 		began := time.Now()
 		must(b, do(i))
 		taken = append(taken, time.Since(began))
 	}
+	report(b, taken, cpu)
+}
+
+// report adds the percentiles to a benchmark's line, and the processor time of server, worker and client together since began, which
+// varies less on a busy machine than the time on the clock.
+func report(b *testing.B, taken []time.Duration, began time.Duration) {
+	b.ReportMetric(float64((processorTime(b)-began).Microseconds())/1000/float64(len(taken)), "cpu-ms/op")
 	slices.Sort(taken)
 	for name, part := range map[string]float64{"p50-ms": 0.5, "p95-ms": 0.95, "p99-ms": 0.99, "max-ms": 1} {
 		at := taken[int(float64(len(taken)-1)*part)]
 		b.ReportMetric(float64(at.Microseconds())/1000, name)
 	}
+}
+
+// processorTime is what this process has used so far.
+func processorTime(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 func benchmark(b *testing.B, o worker.Options, do func(c *temporalclient.Conn, queue, id string) error) {
@@ -114,3 +133,51 @@ func BenchmarkUpdateLocalActivity(b *testing.B) {
 }
 
 func ctxOf() context.Context { return context.Background() }
+
+// BenchmarkWorkerOptions compares what a worker can be told, for the shape of a healthy step: an update that runs one activity.
+func BenchmarkWorkerOptions(b *testing.B) {
+	autoscaling := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{})
+	for _, v := range []struct {
+		name    string
+		options worker.Options
+	}{
+		{"default", worker.Options{}},
+		{"8 pollers", worker.Options{MaxConcurrentWorkflowTaskPollers: 8, MaxConcurrentActivityTaskPollers: 8}},
+		{"autoscaling pollers", worker.Options{WorkflowTaskPollerBehavior: autoscaling, ActivityTaskPollerBehavior: autoscaling}},
+		{"no eager activities", worker.Options{DisableEagerActivities: true}},
+		{"no eager activities, 8 pollers", worker.Options{DisableEagerActivities: true, MaxConcurrentWorkflowTaskPollers: 8, MaxConcurrentActivityTaskPollers: 8}},
+	} {
+		b.Run(v.name, func(b *testing.B) { benchmarkUpdate(b, v.options, call{}) })
+	}
+}
+
+// BenchmarkParallel measures runs of one activity, several at a time: throughput is 1 / (ns/op).
+func BenchmarkParallel(b *testing.B) {
+	for _, atOnce := range []int{4, 16, 64} {
+		b.Run(fmt.Sprint(atOnce), func(b *testing.B) {
+			c := dial(b, shared.Address())
+			queue := fmt.Sprintf("bench-%d", queues.Add(1))
+			startWorkerOn(b, c.Client, queue, worker.Options{MaxConcurrentWorkflowTaskPollers: 8, MaxConcurrentActivityTaskPollers: 8})
+			do := updateWithStart(false, call{Last: true})
+			var mu sync.Mutex
+			var taken []time.Duration
+			var next atomic.Int64
+			cpu := processorTime(b)
+			b.SetParallelism(max(1, atOnce/runtime.GOMAXPROCS(0)))
+			b.ResetTimer()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					began := time.Now()
+					if err := do(c, queue, fmt.Sprintf("%s-%d", queue, next.Add(1))); err != nil {
+						b.Error(err)
+						return
+					}
+					mu.Lock()
+					taken = append(taken, time.Since(began))
+					mu.Unlock()
+				}
+			})
+			report(b, taken, cpu)
+		})
+	}
+}

@@ -108,6 +108,7 @@ func TestServerLogger(t *testing.T) {
 	var muted atomic.Bool
 	l := serverLogger{out: slog.New(recorder{lines: &lines}), level: slog.LevelWarn, fatal: failures.report, muted: &muted}
 	l.Info("too quiet")
+	l.Error("caller went away", tag.Error(fmt.Errorf("write: %w", context.Canceled)))
 	l.With(tag.WorkflowID("w")).Warn("heard", tag.Error(errors.New("why")))
 	cause := errors.New("port taken")
 	ended := make(chan bool)
@@ -121,7 +122,7 @@ func TestServerLogger(t *testing.T) {
 	}
 	muted.Store(true)
 	l.Error("muted")
-	want := []string{"WARN heard component=temporal-server wf-id=w error=why", "ERROR cannot listen component=temporal-server error=port taken"}
+	want := []string{"WARN caller went away component=temporal-server error=write: context canceled", "WARN heard component=temporal-server wf-id=w error=why", "ERROR cannot listen component=temporal-server error=port taken"}
 	if !slices.Equal(lines, want) {
 		t.Errorf("logged %q, want %q", lines, want)
 	}

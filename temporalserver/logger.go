@@ -37,7 +37,15 @@ var (
 func (l serverLogger) Debug(msg string, tags ...tag.Tag) { l.write(slog.LevelDebug, msg, tags) }
 func (l serverLogger) Info(msg string, tags ...tag.Tag)  { l.write(slog.LevelInfo, msg, tags) }
 func (l serverLogger) Warn(msg string, tags ...tag.Tag)  { l.write(slog.LevelWarn, msg, tags) }
-func (l serverLogger) Error(msg string, tags ...tag.Tag) { l.write(slog.LevelError, msg, tags) }
+
+// Error is a warning when its cause is a caller who went away or ran out of time: the server calls that an error of its own.
+func (l serverLogger) Error(msg string, tags ...tag.Tag) {
+	level := slog.LevelError
+	if cause := causeOf(tags); errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
+		level = slog.LevelWarn
+	}
+	l.write(level, msg, tags)
+}
 
 // DPanic is a broken assertion of the server. It panics only in the server's own tests.
 func (l serverLogger) DPanic(msg string, tags ...tag.Tag) { l.write(slog.LevelError, msg, tags) }
