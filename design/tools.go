@@ -77,6 +77,8 @@ var _ = Service("tools", func() {
 			Required("tool", "arguments")
 		})
 		Result(func() {
+			// HTTP tells the outcome by its status as well. On gRPC both are OK: an invalid payload is answered, with all that helps to
+			// correct it, in the message that every call ends in.
 			Field(1, "outcome", String, "Whether the payload was valid, so that the call was made", func() { Enum("called", "rejected") })
 			Field(2, "result", toolResultType)
 			Required("outcome", "result")

@@ -16,5 +16,8 @@
 // field outcome, because a caller corrects a payload by reading the same ToolResult either way; the others are InvalidArgument, NotFound,
 // FailedPrecondition, ResourceExhausted (413 and 429), Unavailable and Internal.
 //
+// Host and origin are checked on HTTP only: a web page cannot speak gRPC. Idempotency keys are refused until they are kept, because a
+// caller that relies on one would repeat a call that must happen once.
+//
 // cmd/toolsvc wires it and gives it its listeners.
 package server

@@ -90,11 +90,11 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 	})
 }
 
-// hostSet is the set of names of allowed hosts, in lower case.
+// hostSet is the set of names of allowed hosts, as hostName writes them.
 func hostSet(names []string) map[string]bool {
 	set := map[string]bool{}
 	for _, n := range names {
-		set[strings.ToLower(n)] = true
+		set[hostName(n)] = true
 	}
 	return set
 }

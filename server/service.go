@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -72,8 +73,12 @@ func (s *service) Call(ctx context.Context, p *tools.CallPayload) (*tools.CallRe
 	defer cancel(nil)
 	defer context.AfterFunc(s.stopping, func() { cancel(errStopping) })()
 	res, err := s.caller.Call(wait, req, language(p))
-	if err == nil && res == nil {
+	switch {
+	case err != nil:
+	case res == nil:
 		err = errors.New("neither a result nor an error came back")
+	case res.Result != nil && !json.Valid(res.Result): // or the answer would break off behind its status
+		err = errors.New("a result that is no JSON came back")
 	}
 	if err != nil {
 		if r := refusalOf(ctx, req, err); r != nil {
