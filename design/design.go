@@ -12,7 +12,7 @@ var _ = API("toolsvc", func() {
 	Title("toolsvc")
 	Description("Tools for agents that repair, verify and heal.")
 	Version("1")
-	Meta("openapi:example", "false")             // Goa invents examples; ours stand with the tools
+	Meta("openapi:example", "false")              // Goa invents examples; ours stand with the tools
 	Meta("protoc:cmd", "go", "tool", "protolite") // no protoc on the user's machine
 	Server("toolsvc", func() {
 		Services("tools")
