@@ -81,7 +81,7 @@ var calls = []struct {
 	{"document.write_section", `{"path":"a.md","section":"Intro","content":"hunter22"}`},
 	{"document.comment", `{"path":"main.go","text":"hunter22"}`},
 	{"document.diff", `{"path":"a.md"}`},
-	{"shop.refund", `{"order":"A-17","password":"hunter22","amount":12.50}`},
+	{"shop.refund", `{"text":"hunter22","order":"A-17","password":"hunter22","amount":12.50}`},
 	{"shop.restock", `{"note":"x"}`},
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -72,6 +73,62 @@ func TestKindOfFileErrors(t *testing.T) {
 		if got := kindOf(fmt.Errorf("put: %w", err)); got != want {
 			t.Errorf("%v is %v, want %v", err, got, want)
 		}
+	}
+}
+
+// What decides after a loss of power is flushed to the disk at each commit; SQLite calls that level 2.
+func TestDurability(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	for name, c := range map[string]struct {
+		pool *sql.DB
+		want int
+	}{"marks and claims": {s.durable, 2}, "events": {s.events, 1}} {
+		var level int
+		var mode string
+		if err := errors.Join(c.pool.QueryRow(`PRAGMA synchronous`).Scan(&level), c.pool.QueryRow(`PRAGMA journal_mode`).Scan(&mode)); err != nil {
+			t.Fatal(err)
+		}
+		if level != c.want || mode != "wal" {
+			t.Errorf("%s: synchronous = %d, want %d; journal mode %s", name, level, c.want, mode)
+		}
+	}
+}
+
+// Close waits for the transaction under way, which is stored whole.
+func TestCloseWaitsForTheWriter(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	dir := filepath.Dir(s.path)
+	began, goOn, wrote, closed := make(chan bool), make(chan bool), make(chan error, 1), make(chan error, 1)
+	go func() {
+		wrote <- s.write(t.Context(), s.events, func(tx *sql.Tx) error {
+			_, err := touch(t.Context(), tx, "r", time.Now())
+			close(began)
+			<-goOn
+			return err
+		})
+	}()
+	<-began
+	go func() { closed <- s.Close() }()
+	<-s.closing
+	select {
+	case err := <-closed:
+		t.Errorf("closed during a transaction: %v", err)
+	default:
+	}
+	close(goOn)
+	if err := errors.Join(<-wrote, <-closed); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(t.Context(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	var runs int
+	if err := again.read.QueryRow(`SELECT COUNT(*) FROM runs`).Scan(&runs); err != nil || runs != 1 {
+		t.Errorf("%d runs, %v", runs, err)
 	}
 }
 

@@ -20,8 +20,8 @@ type Claim struct {
 // true. A later one returns the first claim and false, so that the caller gives the first call's result. A claim with another digest than
 // the first is [ErrKeyReused], with the first claim. The key lives as long as its run.
 func (s *Store) ClaimKey(ctx context.Context, key, callID, runID, argsDigest string) (claim Claim, won bool, err error) {
-	for what, id := range map[string]string{"idempotency key": key, "call": callID, "run": runID, "digest of the arguments": argsDigest} {
-		if err := checkID(what, id); err != nil {
+	for _, c := range [][2]string{{"idempotency key", key}, {"call", callID}, {"run", runID}, {"digest of the arguments", argsDigest}} {
+		if err := checkID(c[0], c[1]); err != nil {
 			return Claim{}, false, fmt.Errorf("claim idempotency key: %w", err)
 		}
 	}

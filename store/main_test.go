@@ -165,7 +165,8 @@ func mark(run, call string, attempt int) store.Mark {
 func open(t testing.TB, dir string, options ...store.Options) *store.Store {
 	t.Helper()
 	var o store.Options
-	for _, o = range options {
+	if len(options) > 0 {
+		o = options[0]
 	}
 	s, err := store.Open(t.Context(), dir, o)
 	if err != nil {

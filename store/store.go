@@ -80,11 +80,12 @@ func (s *Store) open(ctx context.Context, dir string, options Options) error {
 	return s.openBucket(ctx, dir, options.BucketURL)
 }
 
-// Close ends all watchers, waits for what is being written, and closes the file. Closing again returns the same.
+// Close ends all watchers, waits for the transaction under way, and closes the file. Closing again returns the same.
 func (s *Store) Close() error {
 	s.once.Do(func() {
 		close(s.closing)
 		s.hub.stop()
+		s.turn <- struct{}{} // and keeps it: nobody writes any more
 		var errs []error
 		for _, db := range []*sql.DB{s.read, s.durable, s.events} {
 			if db != nil {

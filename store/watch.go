@@ -13,7 +13,7 @@ const (
 	// pollEvery is how often another process's writes are looked for while anybody watches.
 	pollEvery = 100 * time.Millisecond
 	// watchPage is how many events a watcher reads at once.
-	watchPage = 256
+	watchPage = 64
 )
 
 // Watch yields the events of the run with an ID above afterID, first those that are there, then those to come, each exactly once and in

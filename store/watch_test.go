@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -67,14 +68,39 @@ func TestWatchHearsThisProcessAtOnce(t *testing.T) {
 			heard <- time.Now()
 		}
 	}()
-	fastest := time.Hour
-	for n := range 20 {
+	var delays []time.Duration
+	for n := range 21 {
 		appendNotes(t, s, "r", fmt.Sprint("k", n))
 		appended := time.Now()
-		fastest = min(fastest, receive(t, heard).Sub(appended))
+		delays = append(delays, receive(t, heard).Sub(appended))
 	}
-	if fastest > 20*time.Millisecond {
-		t.Errorf("heard after %v at the earliest", fastest)
+	slices.Sort(delays)
+	if median := delays[len(delays)/2]; median > 40*time.Millisecond { // waiting for polls, it is nearly 100 ms
+		t.Errorf("heard after %v", median)
+	}
+}
+
+// What is written through another connection, as other processes do, is heard without anything being appended here.
+func TestWatchHearsOtherConnections(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	here, there := open(t, dir), open(t, dir)
+	heard := make(chan string)
+	go func() {
+		for e, err := range here.Watch(t.Context(), "r", 0) {
+			if err != nil {
+				return
+			}
+			heard <- e.Key
+		}
+	}()
+	for n := range 5 {
+		key := fmt.Sprint("k", n)
+		appendNotes(t, there, "other", key)
+		appendNotes(t, there, "r", key)
+		if got := receive(t, heard); got != key {
+			t.Errorf("heard %s, want %s", got, key)
+		}
 	}
 }
 
