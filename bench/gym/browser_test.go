@@ -195,6 +195,8 @@ func (p *tab) press(key string) {
 		params.WindowsVirtualKeyCode, params.Text = 13, "\r"
 	case "Escape":
 		params.WindowsVirtualKeyCode = 27
+	case "Delete":
+		params.WindowsVirtualKeyCode = 46
 	case " ":
 		params.WindowsVirtualKeyCode, params.Text, params.Code = 32, " ", "Space"
 	default:
@@ -213,6 +215,16 @@ func (p *tab) typeInto(element, text string) {
 	p.Helper()
 	p.clickOn(element)
 	p.eval(`document.activeElement.select ? document.activeElement.select() : getSelection().selectAllChildren(document.activeElement)`, nil)
+	p.insert(text)
+}
+
+// insert writes text where the focus is, over what is selected.
+func (p *tab) insert(text string) {
+	p.Helper()
+	if text == "" { // inserting nothing deletes nothing
+		p.press("Delete")
+		return
+	}
 	if _, err := chromedp.Call(p.ctx, input.InsertText, input.InsertTextParams{Text: text}); err != nil {
 		p.Fatalf("write %q: %v", text, err)
 	}

@@ -153,12 +153,14 @@ var drills = map[string]drill{
 	"uppercase":      {fault: capitals, solve: clicks(`$("all")`)},
 
 	// Covered.
-	"covered-cookie":      {fault: all(takenBy(`$("add")`, "accept"), func(p *tab) { p.wants(0, 1, 1) }), solve: all(clicks(`$("necessary")`), clicks(`$("add")`))},
-	"covered-delete":      {fault: all(takenBy(`$("export")`, "veil"), wrongly(`$("cancel")`)), solve: nothing},
-	"covered-paywall":     {fault: all(takenBy(`$("save")`, "veil"), func(p *tab) { p.press("Escape"); p.wants(0, 0, 0) }, takenBy(`$("save")`, "veil")), solve: nothing},
-	"covered-spinner":     {fault: takenBy(`$("ship")`, "veil"), solve: afterwards(`!$("veil")`, `$("ship")`)},
-	"covered-invisible":   {fault: all(takenBy(`$("export")`, "leftover"), func(p *tab) { p.noted("click on the invisible backdrop") }, takenBy(`$("export")`, "leftover")), solve: nothing},
-	"overlay-passthrough": {fault: func(p *tab) { p.eval(`(() => { if (!document.querySelector("body > [aria-hidden]")) throw Error("nothing lies over the page") })()`, nil) }, solve: clicks(play)},
+	"covered-cookie":    {fault: all(takenBy(`$("add")`, "accept"), func(p *tab) { p.wants(0, 1, 1) }), solve: all(clicks(`$("necessary")`), clicks(`$("add")`))},
+	"covered-delete":    {fault: all(takenBy(`$("export")`, "veil"), wrongly(`$("cancel")`)), solve: nothing},
+	"covered-paywall":   {fault: all(takenBy(`$("save")`, "veil"), func(p *tab) { p.press("Escape"); p.wants(0, 0, 0) }, takenBy(`$("save")`, "veil")), solve: nothing},
+	"covered-spinner":   {fault: takenBy(`$("ship")`, "veil"), solve: afterwards(`!$("veil")`, `$("ship")`)},
+	"covered-invisible": {fault: all(takenBy(`$("export")`, "leftover"), func(p *tab) { p.noted("click on the invisible backdrop") }, takenBy(`$("export")`, "leftover")), solve: nothing},
+	"overlay-passthrough": {fault: func(p *tab) {
+		p.eval(`(() => { if (!document.querySelector("body > [aria-hidden]")) throw Error("nothing lies over the page") })()`, nil)
+	}, solve: clicks(play)},
 	"sticky-header": {fault: all(inViewport(`$("return")`), takenBy(`$("return")`, "HEADER")), solve: func(p *tab) {
 		p.eval(`$("return").scrollIntoView({ block: "center" })`, nil)
 		p.clickOn(`$("return")`)
@@ -240,10 +242,12 @@ var drills = map[string]drill{
 	"session-expired": {fault: lost(`$("send")`, "session expired"), solve: clicks(`$("send")`)},
 
 	// Elsewhere on the page.
-	"frame-same":       {fault: unreachable, solve: inFrame},
-	"frame-cross":      {fault: all(unreachable, anotherSite(`document`)), solve: inFrame},
-	"frame-nested":     {fault: all(unreachable, anotherSite(`document.querySelector("iframe").contentDocument`)), solve: inFrame},
-	"frame-late":       {fault: func(p *tab) { p.eval(`if (document.querySelector("iframe") && performance.now() < 700) throw Error("the frame is there at once")`, nil) }, solve: inFrame},
+	"frame-same":   {fault: unreachable, solve: inFrame},
+	"frame-cross":  {fault: all(unreachable, anotherSite(`document`)), solve: inFrame},
+	"frame-nested": {fault: all(unreachable, anotherSite(`document.querySelector("iframe").contentDocument`)), solve: inFrame},
+	"frame-late": {fault: func(p *tab) {
+		p.eval(`if (document.querySelector("iframe") && performance.now() < 700) throw Error("the frame is there at once")`, nil)
+	}, solve: inFrame},
 	"shadow-open":      {fault: hiddenFromSelectors(true), solve: clicks(`document.querySelector("harbor-player").shadowRoot.querySelector("button")`)},
 	"shadow-closed":    {fault: hiddenFromSelectors(false), solve: inClosedShadow},
 	"scroll-container": {fault: outOfSight(`document.querySelectorAll("#list button")[46]`), solve: scrolled(`document.querySelectorAll("#list button")[46]`)},
@@ -272,8 +276,10 @@ var drills = map[string]drill{
 		p.write("J")
 		p.until("__truth.goal === 1")
 	}},
-	"listbox":        {fault: unseen("option", "Jazz"), solve: jazz},
-	"listbox-select": {fault: func(p *tab) { p.eval(`if (document.querySelector("select")) throw Error("it is an ordinary list")`, nil) }, solve: jazz},
+	"listbox": {fault: unseen("option", "Jazz"), solve: jazz},
+	"listbox-select": {fault: func(p *tab) {
+		p.eval(`if (document.querySelector("select")) throw Error("it is an ordinary list")`, nil)
+	}, solve: jazz},
 	"contenteditable": {fault: func(p *tab) { p.eval(`if ($("note").value !== undefined) throw Error("it is an ordinary field")`, nil) },
 		solve: func(p *tab) { p.typeInto(`$("note")`, "The hall reopens on Friday.") }},
 	"phone-mask": {fault: func(p *tab) {

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-//go:embed pages static
+//go:embed pages static demo
 var files embed.FS
 
-// Gym serves the pages and their small services. Make it with [New].
+// Gym serves the pages, their small services, and the demo. Make it with [New].
 type Gym struct {
 	mux   *http.ServeMux
 	books books
@@ -41,6 +41,7 @@ func newGym(other func(*http.Request) string) *Gym {
 	g.mux.HandleFunc("GET /c/{name}/{sub}", page)
 	g.mux.HandleFunc("GET /elsewhere/{path...}", g.elsewhere)
 	g.services()
+	g.demo()
 	return g
 }
 
