@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
 	"toolsvc/executors/browser"
@@ -30,7 +29,7 @@ type Options struct {
 	// TemporalAddress names a Temporal service ("host:port") to use instead of the embedded one. When empty, Temporal's own environment
 	// configuration (TEMPORAL_ADDRESS, TEMPORAL_PROFILE, …) is honoured, and without it the embedded server is used.
 	TemporalAddress string
-	// Namespace in Temporal; "default" when empty.
+	// Namespace in Temporal; what the environment says, or "default", when empty.
 	Namespace string
 	// FrontendPort and UIPort of the embedded Temporal; 0 picks the ones used last, or free ones; a UIPort of -1 means no UI.
 	FrontendPort, UIPort int
@@ -40,6 +39,8 @@ type Options struct {
 	DeviceScaleFactor float64
 	// Ephemeral ends the browser with the process. Otherwise it goes on, so that a restarted process finds its tabs again.
 	Ephemeral bool
+	// MaxSessions bounds the runs that have a browser tab at the same time; 8 when 0.
+	MaxSessions int
 	// NoVision leaves out the vision source, for comparison.
 	NoVision bool
 	Logger   *slog.Logger
@@ -50,13 +51,15 @@ type Stack struct {
 	Service *planner.Service
 	Store   *store.Store
 	Browser *browser.Executor
-	Client  client.Client
+	Client  *temporalclient.Client
 	// TemporalAddress and UIURL say where Temporal and its UI answer; UIURL is "" when there is none.
 	TemporalAddress, UIURL string
 	// Attached reports that another process (a running `toolsvc serve`) does the work; this one only asks it.
 	Attached bool
 
-	closers []func(context.Context) error
+	namespace string
+	failed    <-chan error
+	closers   []func(context.Context) error
 }
 
 // Registry holds the specs of all tools that toolsvc brings.
@@ -66,9 +69,6 @@ func Registry() (*tool.Registry, error) { return toolsets.Registry() }
 func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Namespace == "" {
-		o.Namespace = "default"
 	}
 	if err := os.MkdirAll(o.StateDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the state directory: %w", err)
@@ -83,7 +83,7 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 			err = errors.Join(err, s.Close(context.WithoutCancel(ctx)))
 		}
 	}()
-	if s.Store, err = store.Open(ctx, store.Options{Dir: o.StateDir}); err != nil {
+	if s.Store, err = store.Open(ctx, o.StateDir, store.Options{}); err != nil {
 		return s, fmt.Errorf("open the store: %w", err)
 	}
 	s.onClose(func(context.Context) error { return s.Store.Close() })
@@ -99,13 +99,13 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 		if s.UIURL == "" {
 			return ""
 		}
-		return temporalclient.RunURL(s.UIURL, o.Namespace, workflowID, "")
+		return temporalclient.RunURL(s.UIURL, s.namespace, workflowID, "")
 	}
 	s.Service = &planner.Service{Client: s.Client, Registry: reg, Executors: executors, RunURL: runURL}
 	if s.Attached {
 		return s, nil
 	}
-	s.onClose(func(ctx context.Context) error { return s.Browser.Shutdown(ctx, browser.ShutdownOptions{KeepBrowser: !o.Ephemeral}) })
+	s.onClose(s.Browser.Shutdown)
 	w := planner.NewWorker(s.Client, &planner.Activities{Registry: reg, Executors: executors, Journal: s.Store, Artifacts: s.Store, Events: s.Store, RunURL: runURL})
 	if err := w.Start(); err != nil {
 		return s, fmt.Errorf("start the worker: %w", err)
@@ -120,6 +120,7 @@ func stop(w worker.Worker) { w.Stop() }
 // embedded one.
 func (s *Stack) reachTemporal(ctx context.Context, o Options) error {
 	dial := temporalclient.Options{Address: o.TemporalAddress, Namespace: o.Namespace, Logger: o.Logger}
+	own := false // a Temporal that belongs to toolsvc: its search attributes are there, and the environment does not matter
 	if o.TemporalAddress == "" && !temporalclient.Configured() {
 		ep, running, err := temporalclient.ReadEndpoint(temporalDir(o.StateDir))
 		if err != nil {
@@ -127,35 +128,53 @@ func (s *Stack) reachTemporal(ctx context.Context, o Options) error {
 		}
 		if running {
 			s.Attached, s.UIURL = true, ep.UIURL
-			dial.Address = ep.Address
+			dial.Address, dial.Namespace = ep.Address, ep.Namespace
 		} else {
 			srv, err := temporalserver.Start(ctx, temporalserver.Options{StateDir: temporalDir(o.StateDir), FrontendPort: o.FrontendPort, UIPort: o.UIPort,
-				Namespace: o.Namespace, Logger: o.Logger})
+				Namespace: o.Namespace, SearchAttributes: temporalclient.SearchAttributes(), Logger: o.Logger})
 			if err != nil {
 				return fmt.Errorf("start the embedded Temporal: %w", err)
 			}
 			s.onClose(func(context.Context) error { return srv.Stop() })
+			s.failed = srv.Failed()
 			s.UIURL = srv.UIURL()
-			dial.Address = srv.Address()
+			dial.Address, dial.Namespace = srv.Address(), srv.Namespace()
 		}
+		own, dial.Direct = true, true
 	}
 	c, err := temporalclient.Dial(ctx, dial)
 	if err != nil {
 		return err
 	}
-	s.Client, s.TemporalAddress = c, dial.Address
+	s.Client, s.TemporalAddress, s.namespace = c, c.Address, c.Namespace
 	s.onClose(func(context.Context) error { c.Close(); return nil })
-	return nil
+	if own {
+		return nil
+	}
+	return c.EnsureSearchAttributes(ctx)
 }
 
+// Ready returns nil when calls can be made.
+func (s *Stack) Ready(ctx context.Context) error { return s.Client.Ping(ctx) }
+
+// Failed delivers the error that ends an embedded Temporal; it never delivers with a given one.
+func (s *Stack) Failed() <-chan error { return s.failed }
+
 // openBrowser makes the browser's executor; Chromium itself starts with the first call.
-func openBrowser(o Options, artifacts browser.ArtifactStore) (*browser.Executor, error) {
+func openBrowser(o Options, keep *store.Store) (*browser.Executor, error) {
 	var v vision.Grounder
 	if !o.NoVision {
 		v = ocr.New(ocr.Options{})
 	}
-	return browser.New(browser.Options{StateDir: filepath.Join(o.StateDir, "browser"), ChromiumPath: o.ChromiumPath, Vision: v, Artifacts: artifacts,
-		DeviceScaleFactor: o.DeviceScaleFactor, Ephemeral: o.Ephemeral})
+	return browser.New(browser.Options{StateDir: filepath.Join(o.StateDir, "browser"), ChromiumPath: o.ChromiumPath, Vision: v, Artifacts: artifacts{keep},
+		DeviceScaleFactor: o.DeviceScaleFactor, EndBrowser: o.Ephemeral, MaxSessions: o.MaxSessions})
+}
+
+// artifacts lets the browser keep pictures in the store.
+type artifacts struct{ store *store.Store }
+
+func (a artifacts) Put(ctx context.Context, mediaType string, data []byte) (string, error) {
+	return a.store.PutArtifact(ctx, mediaType, data)
 }
 
 func temporalDir(stateDir string) string { return filepath.Join(stateDir, "temporal") }

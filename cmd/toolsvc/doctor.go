@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"toolsvc/executors/browser"
+	"toolsvc/executors/browser/chromium"
 	"toolsvc/executors/browser/vision/ocr"
 	"toolsvc/temporalclient"
 )
@@ -89,7 +89,7 @@ func stateFinding(dir string) finding {
 
 func chromiumFinding(ctx context.Context, path string) finding {
 	f := finding{What: "Chromium", Needed: true}
-	path, err := browser.FindChromium(path)
+	path, err := chromium.Find(path)
 	if err != nil {
 		f.Found, f.Fix = err.Error(), "apt-get install chromium, or name the program with --chromium"
 		return f
@@ -112,7 +112,12 @@ func ocrFinding() finding {
 		f.Found, f.Fix = err.Error(), "apt-get install tesseract-ocr; without it, what is only painted on a canvas cannot be found"
 		return f
 	}
-	f.OK, f.Found = true, g.Name()
+	engine, err := g.Engine()
+	if err != nil {
+		f.Found = err.Error()
+		return f
+	}
+	f.OK, f.Found = true, engine
 	return f
 }
 
@@ -130,7 +135,7 @@ func temporalFinding(ctx context.Context, common *Common) finding {
 		}
 		f.Found = fmt.Sprintf("embedded, running in process %d at %s, UI %s", ep.PID, ep.Address, ep.UIURL)
 	}
-	c, err := temporalclient.Dial(ctx, temporalclient.Options{Address: common.TemporalAddress, Namespace: common.Namespace})
+	c, err := temporalclient.Dial(ctx, temporalclient.Options{Address: common.TemporalAddress, Namespace: common.Namespace, Timeout: 5 * time.Second})
 	if f.Found == "" && err != nil {
 		f.Found, f.Fix = err.Error(), "check --temporal-address, or Temporal's environment configuration (TEMPORAL_ADDRESS, TEMPORAL_PROFILE)"
 		return f

@@ -56,8 +56,8 @@ func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
 		if err := writeJSON(std.out, st); err != nil {
 			return err
 		}
-	} else {
-		printTable(std.out, s, st)
+	} else if err := printTable(std.out, s, st); err != nil {
+		return err
 	}
 	if !st.Succeeded() {
 		return &exit{status: exitFailed}
@@ -147,7 +147,9 @@ func narrate(ctx context.Context, w io.Writer, events *store.Store, runID string
 		}
 		switch e.Kind {
 		case store.KindNarration:
-			out.Event(e.Data)
+			if err := out.Event(e.Data); err != nil { // nobody reads any more
+				return
+			}
 		case store.KindRun:
 			var change struct {
 				Outcome planner.Outcome `json:"outcome"`
@@ -160,9 +162,11 @@ func narrate(ctx context.Context, w io.Writer, events *store.Store, runID string
 }
 
 // printTable prints a line a step.
-func printTable(w io.Writer, s *stack.Stack, st *planner.State) {
+func printTable(w io.Writer, s *stack.Stack, st *planner.State) error {
 	fmt.Fprintln(w)
-	terminal.Table(w, st.Language, st.Rows())
+	if err := terminal.Table(w, st.Language, st.Rows()); err != nil {
+		return err
+	}
 	fmt.Fprintf(w, "\nRun %s: %s.\n", st.RunID, st.Outcome)
 	for _, step := range st.Steps {
 		if r := step.Result; r != nil && r.Error != nil && step.Status == planner.StatusFailed {
@@ -172,6 +176,7 @@ func printTable(w io.Writer, s *stack.Stack, st *planner.State) {
 	if url := s.Service.RunURL(st.RunID); url != "" {
 		fmt.Fprintf(w, "In Temporal's UI (while toolsvc runs; start it again with \"toolsvc serve\"): %s\n", url)
 	}
+	return nil
 }
 
 func writeJSON(w io.Writer, v any) error {

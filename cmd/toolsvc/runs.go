@@ -58,8 +58,7 @@ func (c *showCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if c.JSON {
 		return writeJSON(std.out, st)
 	}
-	printTable(std.out, s, st)
-	return nil
+	return printTable(std.out, s, st)
 }
 
 // cancelCmd cancels a run.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -44,13 +45,31 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if s.Attached {
 		return &exit{exitInfrastructure, fmt.Errorf("another toolsvc serves %s already (Temporal at %s); end it first, or give another --state-dir", common.StateDir, s.TemporalAddress)}
 	}
-	srv := server.New(server.Options{Caller: s.Service, Registry: s.Service.Registry, Ready: s.Ready, AllowedHosts: c.AllowHost, Logger: log})
+	srv, err := server.New(server.Options{Caller: s.Service, Registry: s.Service.Registry, Ready: s.Ready, AllowedHosts: c.AllowHost, Logger: log})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case err := <-s.Failed():
+			cancel(fmt.Errorf("the embedded Temporal failed: %w", err))
+		case <-ctx.Done():
+		}
+	}()
 	fmt.Fprintf(std.err, "HTTP      http://%s\ngRPC      %s\n", httpL.Addr(), grpcL.Addr())
 	if s.UIURL != "" {
 		fmt.Fprintf(std.err, "Temporal  %s\n", s.UIURL)
 	}
 	fmt.Fprintf(std.err, "State     %s\nReady. Ctrl-C ends it; runs go on when it is started again.\n", common.StateDir)
-	return srv.Serve(ctx, httpL, grpcL)
+	if err := srv.Serve(ctx, httpL, grpcL); err != nil {
+		return &exit{exitInfrastructure, err}
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return &exit{exitInfrastructure, cause}
+	}
+	return nil
 }
 
 // listen refuses what is not loopback: other addresses need authentication and TLS, which a proxy in front has to bring.
