@@ -55,7 +55,7 @@ func TestDecodersAgreeWithJSONSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		root := doc.(map[string]any)
-		o, g := newOracle(t, s.schema), newGenerator(root)
+		o, g := newOracle(t, s.schema), newDocuments(root)
 		for n := range each {
 			g.Rand = rand.New(rand.NewPCG(*seed, uint64(i*each+n)))
 			v := any(g.object(root, 0))

@@ -3,69 +3,100 @@ package codegen_test
 import (
 	"bytes"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"goa.design/goa/v3/codegen/generator"
+
 	"toolsvc/toolset/codegen/internal/designtest"
 	"toolsvc/toolset/codegen/internal/kitchensink"
+	"toolsvc/toolset/codegen/internal/peers"
 )
 
-var update = flag.Bool("update", false, "write the generated code of the kitchen sink anew")
+var update = flag.Bool("update", false, "write the committed generated code anew")
 
-// golden is where the generated code of the kitchen sink is kept. It is compiled into the tests of this package, so code that does
-// not compile fails before any test runs.
-const golden = "internal/kitchensink"
+// golden are the designs whose generated code is kept. It is compiled into the tests of this package, so code that does not compile
+// fails before any test runs.
+var golden = []struct {
+	dir, genpkg string
+	design      func()
+	goa         []generator.Genfunc // what of Goa's own code is kept beside it
+	keep        []string
+}{
+	{dir: "internal/kitchensink", genpkg: kitchensink.GenPackage, design: kitchensink.Design},
+	{dir: "internal/peers", genpkg: peers.GenPackage, design: peers.Design, goa: []generator.Genfunc{generator.Service, generator.Transport},
+		keep: []string{"gen/forms/service.go", "gen/http/forms/server/types.go", "gen/http/forms/server/encode_decode.go"}},
+}
 
 func TestGeneratedCodeIsAsCommitted(t *testing.T) {
-	if err := designtest.Eval(kitchensink.Design); err != nil {
-		t.Fatalf("evaluate the design:\n%v", err)
-	}
-	dir := t.TempDir()
-	paths, err := designtest.Generate(kitchensink.GenPackage, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if *update {
-		if err := os.RemoveAll(filepath.Join(golden, "gen")); err != nil {
+	for _, g := range golden {
+		if err := designtest.Eval(g.design); err != nil {
+			t.Fatalf("evaluate the design:\n%v", err)
+		}
+		tmp := t.TempDir()
+		paths, err := designtest.Generate(g.genpkg, tmp, func(path string) bool { return slices.Contains(g.keep, path) }, g.goa...)
+		if err != nil {
 			t.Fatal(err)
 		}
+		if *update {
+			write(t, g.dir, tmp, paths)
+		}
+		compare(t, g.dir, tmp, paths)
+	}
+}
+
+// write replaces dir/gen by what stands in tmp.
+func write(t *testing.T, dir, tmp string, paths []string) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(dir, "gen")); err != nil {
+		t.Fatal(err)
 	}
 	for _, p := range paths {
-		got, err := os.ReadFile(filepath.Join(dir, p))
+		text, err := os.ReadFile(filepath.Join(tmp, p))
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(golden, p)
-		if *update {
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
+		path := filepath.Join(dir, p)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
 		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Errorf("%v: run go test ./toolset/codegen -update", err)
-		} else if !bytes.Equal(got, want) {
-			t.Errorf("%s differs from what is generated: look at it, then run go test ./toolset/codegen -update", path)
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
-	kept, err := filepath.Glob(filepath.Join(golden, "gen/toolsets/*/*.go"))
+}
+
+// compare reports the files of dir/gen that differ from those in tmp, or are not there.
+func compare(t *testing.T, dir, tmp string, paths []string) {
+	t.Helper()
+	const mend = "look at the difference, then run go test ./toolset/codegen -update"
+	for _, p := range paths {
+		got, err := os.ReadFile(filepath.Join(tmp, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, p)
+		if want, err := os.ReadFile(path); err != nil {
+			t.Errorf("%v: %s", err, mend)
+		} else if !bytes.Equal(got, want) {
+			t.Errorf("%s differs from what is generated: %s", path, mend)
+		}
+	}
+	err := filepath.WalkDir(filepath.Join(dir, "gen"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err == nil && !slices.Contains(paths, filepath.ToSlash(rel)) {
+			t.Errorf("%s is not generated any more: %s", path, mend)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, path := range kept {
-		rel, err := filepath.Rel(golden, path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Contains(paths, filepath.ToSlash(rel)) {
-			t.Errorf("%s is not generated any more", path)
-		}
 	}
 }
 
@@ -75,7 +106,7 @@ func TestGenerationIsDeterministic(t *testing.T) {
 			t.Fatalf("evaluate the design:\n%v", err)
 		}
 		dir := t.TempDir()
-		paths, err := designtest.Generate(kitchensink.GenPackage, dir)
+		paths, err := designtest.Generate(kitchensink.GenPackage, dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

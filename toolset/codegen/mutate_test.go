@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// generator makes documents from a schema: mostly valid ones, and mutations of them.
-type generator struct {
+// documents makes documents from a schema: mostly valid ones, and mutations of them.
+type documents struct {
 	*rand.Rand
 	root     map[string]any
 	patterns map[string]*regexp.Regexp
 }
 
-func newGenerator(root map[string]any) *generator {
-	return &generator{root: root, patterns: map[string]*regexp.Regexp{}}
+func newDocuments(root map[string]any) *documents {
+	return &documents{root: root, patterns: map[string]*regexp.Regexp{}}
 }
 
-func (g *generator) compiled(pattern string) *regexp.Regexp {
+func (g *documents) compiled(pattern string) *regexp.Regexp {
 	if g.patterns[pattern] == nil {
 		g.patterns[pattern] = regexp.MustCompile(pattern)
 	}
@@ -53,7 +53,7 @@ var numbers = []string{
 	"3.4028234663852886e38", "3.4028234663852887e38", "3.5e38", "-3.5e38", "1e-300", "1e300",
 }
 
-func (g *generator) resolve(s map[string]any) map[string]any {
+func (g *documents) resolve(s map[string]any) map[string]any {
 	ref, ok := s["$ref"].(string)
 	if !ok {
 		return s
@@ -61,10 +61,10 @@ func (g *generator) resolve(s map[string]any) map[string]any {
 	return g.root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
 }
 
-func pick[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }
+func pick[T any](g *documents, list []T) T { return list[g.IntN(len(list))] }
 
 // value makes a value that is mostly valid under the schema.
-func (g *generator) value(s map[string]any, depth int) any {
+func (g *documents) value(s map[string]any, depth int) any {
 	s = g.resolve(s)
 	if e, ok := s["enum"].([]any); ok && g.IntN(10) > 0 {
 		return pick(g, e)
@@ -101,7 +101,7 @@ func bound(s map[string]any, name string, otherwise int) int {
 	return otherwise
 }
 
-func (g *generator) object(s map[string]any, depth int) map[string]any {
+func (g *documents) object(s map[string]any, depth int) map[string]any {
 	o := map[string]any{}
 	properties, _ := s["properties"].(map[string]any)
 	names := slices.Sorted(maps.Keys(properties))
@@ -135,7 +135,7 @@ func (g *generator) object(s map[string]any, depth int) map[string]any {
 
 func list(v any) []any { l, _ := v.([]any); return l }
 
-func (g *generator) text(s map[string]any) string {
+func (g *documents) text(s map[string]any) string {
 	p, _ := s["pattern"].(string)
 	for range 40 {
 		x := pick(g, texts)
@@ -146,7 +146,7 @@ func (g *generator) text(s map[string]any) string {
 	return "abc"
 }
 
-func (g *generator) number(s map[string]any) any {
+func (g *documents) number(s map[string]any) any {
 	for range 12 {
 		n := pick(g, numbers)
 		if s["type"] == "number" || !strings.ContainsAny(n, ".e") {
@@ -156,7 +156,7 @@ func (g *generator) number(s map[string]any) any {
 	return json.Number("1")
 }
 
-func (g *generator) anything(depth int) any {
+func (g *documents) anything(depth int) any {
 	switch g.IntN(8) {
 	case 0:
 		return nil
@@ -181,7 +181,7 @@ func (g *generator) anything(depth int) any {
 }
 
 // mutate changes the document in one random place.
-func (g *generator) mutate(v any) any {
+func (g *documents) mutate(v any) any {
 	switch x := v.(type) {
 	case map[string]any:
 		keys := slices.Sorted(maps.Keys(x))

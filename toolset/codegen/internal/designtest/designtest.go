@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"goa.design/goa/v3/codegen"
+	"goa.design/goa/v3/codegen/generator"
 	"goa.design/goa/v3/eval"
 	goaexpr "goa.design/goa/v3/expr"
 
@@ -35,8 +37,9 @@ func Eval(design func()) error {
 }
 
 // Generate writes what the toolset plugin generates for the evaluated design into dir, and returns the files' paths below it, with
-// slashes. genpkg is the import path of dir's gen folder.
-func Generate(genpkg, dir string) ([]string, error) {
+// slashes. genpkg is the import path of dir's gen folder. The functions of Goa's generator that are named run before it, and of their
+// files those are written that keep says.
+func Generate(genpkg, dir string, keep func(path string) bool, goa ...generator.Genfunc) ([]string, error) {
 	codegen.DesignVersion = 3
 	saved := os.Args
 	os.Args = []string{"goa", "--cmd=$ go test ./toolset/codegen -update"} // what the headers of the files say
@@ -45,7 +48,15 @@ func Generate(genpkg, dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := toolsetgen.Generate(genpkg, roots, nil)
+	var files []*codegen.File
+	for _, f := range goa {
+		more, err := f(genpkg, roots)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, slices.DeleteFunc(more, func(f *codegen.File) bool { return !keep(filepath.ToSlash(f.Path)) })...)
+	}
+	files, err = toolsetgen.Generate(genpkg, roots, files)
 	if err != nil {
 		return nil, err
 	}
