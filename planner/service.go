@@ -21,6 +21,8 @@ import (
 var (
 	// ErrUnavailable: Temporal cannot be reached; nothing was accepted.
 	ErrUnavailable = errors.New("Temporal cannot be reached; nothing was accepted")
+	// ErrInterrupted: the call may have been accepted, and Temporal was lost before its result came. The run goes on.
+	ErrInterrupted = errors.New("Temporal was lost before the result came; the call may go on, so look at its run before repeating it")
 	// ErrUnknownRun: there is no such run.
 	ErrUnknownRun = errors.New("there is no such run")
 	// ErrRunEnded: the run takes no more calls.
@@ -139,14 +141,10 @@ func (s *Service) options(in Input) client.StartWorkflowOptions {
 // Call makes one call and waits for its Result: in the run that the request names, which is started when it is not there, or in a run
 // of its own. The run goes on if ctx ends first.
 func (s *Service) Call(ctx context.Context, req tool.Request, lang string) (*tool.Result, error) {
-	if req.RunID == "" {
-		req.RunID = tool.NewRunID()
-		return s.CallIn(ctx, req, lang, true)
-	}
-	return s.CallIn(ctx, req, lang, false)
+	return s.CallIn(ctx, req, lang, req.RunID == "")
 }
 
-// CallIn is Call with a given run, which ends after the call when single is set.
+// CallIn is Call with a given run, which ends after the call when single is set; "" makes one.
 func (s *Service) CallIn(ctx context.Context, req tool.Request, lang string, single bool) (*tool.Result, error) {
 	if req.CallID == "" {
 		req.CallID = tool.NewCallID()
@@ -154,6 +152,9 @@ func (s *Service) CallIn(ctx context.Context, req tool.Request, lang string, sin
 	step, rejected, err := s.Prepare(req, lang)
 	if err != nil || rejected != nil {
 		return rejected, err
+	}
+	if req.RunID == "" {
+		req.RunID = tool.NewRunID()
 	}
 	in := Input{RunID: req.RunID, Kind: KindCaller, Language: lang, Single: single}
 	opts := s.options(in)
@@ -167,13 +168,22 @@ func (s *Service) CallIn(ctx context.Context, req tool.Request, lang string, sin
 			WaitForStage: client.WorkflowUpdateStageCompleted},
 	})
 	if err != nil {
-		return nil, explain(err)
+		return nil, interrupted(err)
 	}
 	var res *tool.Result
 	if err := handle.Get(ctx, &res); err != nil {
-		return nil, explain(err)
+		return nil, interrupted(err)
 	}
 	return res, nil
+}
+
+// interrupted is explain for a call that was on its way: only a connection that was never made proves that nothing was accepted.
+func interrupted(err error) error {
+	explained := explain(err)
+	if errors.Is(explained, ErrUnavailable) && !strings.Contains(err.Error(), "Error while dialing") {
+		return fmt.Errorf("%w (%s)", ErrInterrupted, err)
+	}
+	return explained
 }
 
 // Wait waits until the run has ended, and returns its last state.
