@@ -86,7 +86,9 @@ func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.
 		return rep.failed(limited, err)
 	}
 	if class != tool.ReadOnly {
-		if err := a.journal.MarkDispatch(limited, store.Mark{RunID: call.RunID, CallID: call.ID, Attempt: plan.Number, At: time.Now(), Evidence: beforeText}); err != nil {
+		err := a.journal.MarkDispatch(limited, store.Mark{RunID: call.RunID, CallID: call.ID, Attempt: plan.Number, At: time.Now(), Evidence: beforeText})
+		again := errors.Is(err, store.ErrMarked) && class.Repeatable() // an attempt that was lost, and may be made again
+		if err != nil && !again {
 			return rep.failed(limited, fmt.Errorf("record the dispatch before it is made: %w", err))
 		}
 	}
