@@ -45,7 +45,7 @@ const (
 	// maxShown bounds each "name = value" of an observation and each expectation in words, in bytes.
 	maxShown = 300
 	// maxReads bounds how many values an observation shows.
-	maxReads = 10
+	maxReads = 6
 	// maxGot bounds the expression in an issue, in bytes, as [tool.Issue] wants it.
 	maxGot = 128
 )
