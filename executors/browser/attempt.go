@@ -1,0 +1,233 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"toolsvc/executors/browser/devtools"
+	"toolsvc/executors/browser/page"
+	"toolsvc/tool"
+)
+
+// errStale: the target went away between finding it and acting on it. It never leaves this package.
+var errStale = errors.New("the target was replaced meanwhile")
+
+// readyLimit bounds the wait for the page before a target is looked for.
+const readyLimit = 10 * time.Second
+
+// attempt is one attempt at a call.
+type attempt struct {
+	x       *Executor
+	s       *session
+	tab     *page.Tab
+	call    *tool.Call
+	plan    tool.Plan
+	act     action
+	key     string // names the attempt in the page's world: CALL/NUMBER
+	release func()
+
+	begun      page.Mark
+	loc        *located
+	notes      []string
+	shot       []byte // the latest picture from before the dispatch
+	rest       rest   // what the pictures showed to be restless
+	before     *look2
+	dispatched bool
+	sent       page.Mark // immediately before the dispatch
+	skipped    string    // why nothing had to be dispatched
+	work       work
+	facts      facts
+	settled    bool
+	fixed      bool // the facts come from a reconciliation, and are not weighed again
+	result     any
+	closed     bool
+}
+
+// work is what the dispatch of one kind of action leaves for its settling and its rollback.
+type work struct {
+	loader    string   // of a navigation
+	pick      []int    // options chosen
+	prior     []int    // options that were selected
+	value     string   // the field's value before; never a password's
+	hadValue  bool     // whether value is known
+	types     []string // event types whose arrival is the delivery
+	byKey     bool
+	satisfied bool
+	waited    time.Duration
+	picked    string // the option that was clicked in a list of the page's own making
+}
+
+// guard runs one stage: it ends with the tab, and names its failures.
+func (a *attempt) guard(ctx context.Context, f func(ctx context.Context) error) error {
+	ctx, stop := a.tab.Bind(ctx)
+	defer stop()
+	return a.fail(ctx, f(ctx))
+}
+
+// fail names an error after the failure catalogue.
+func (a *attempt) fail(ctx context.Context, err error) error {
+	f := new(tool.Failed)
+	switch cause := context.Cause(ctx); {
+	case err == nil:
+		return nil
+	case errors.As(err, &f):
+		return err
+	case errors.Is(err, devtools.ErrLost) || errors.Is(cause, devtools.ErrLost) || errors.Is(a.tab.Dead(), devtools.ErrLost):
+		f = tool.Failf(tool.BrowserCrashed, "The browser ended during the attempt: %w", err)
+	case errors.Is(err, page.ErrCrashed) || errors.Is(a.tab.Dead(), page.ErrCrashed):
+		f = tool.Failf(tool.FrameGone, "The tab crashed during the attempt: %w", err)
+	case a.tab.Dead() != nil:
+		f = tool.Failf(tool.FrameGone, "The tab was closed during the attempt: %w", err)
+	case errors.Is(err, errStale) || page.Moved(err):
+		f = tool.Failf(tool.Stale, "%s was replaced again and again while it was acted on: %w", capital(words(a.act.target)), err)
+	case errors.Is(err, context.DeadlineExceeded):
+		f = tool.Failf(tool.Timeout, "%s took too long: %w", a.act.kind, err)
+	case errors.Is(err, context.Canceled):
+		f = tool.Failf(tool.Cancelled, "%s was cancelled: %w", a.act.kind, err)
+	default:
+		f = tool.Failf(tool.Internal, "%s: %w", a.act.kind, err)
+	}
+	f.Dispatched = a.dispatched
+	return f
+}
+
+// Resolve implements tool.Attempt.
+func (a *attempt) Resolve(ctx context.Context) error {
+	return a.guard(ctx, func(ctx context.Context) error {
+		if a.act.kind == kindNavigate {
+			return a.x.allow(a.act.url)
+		}
+		if a.act.kind == kindWait {
+			return nil
+		}
+		ready, err := a.tab.Ready(ctx, quietBefore, readyLimit)
+		if err != nil {
+			return err
+		}
+		if !ready {
+			return tool.Failf(tool.NotReady, "The page at %s was still being loaded after %s.", a.tab.Main().URL(), readyLimit)
+		}
+		if a.act.target == nil {
+			return nil
+		}
+		source := a.plan.Source
+		if source == tool.SourceSystem || source == "" {
+			source = tool.SourceCDP
+		}
+		return a.resolve(ctx, source)
+	})
+}
+
+// quietBefore is how long a page must have been at rest before a target is looked for.
+const quietBefore = 20 * time.Millisecond
+
+// resolve finds the target and passes the gate, again where it was replaced in between.
+func (a *attempt) resolve(ctx context.Context, source tool.Source) error {
+	for range maxStale {
+		loc, err := a.ground(ctx, source)
+		if errors.Is(err, errStale) || page.Moved(err) && a.tab.Dead() == nil {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		loc.notes = a.notes
+		a.loc = loc
+		if !a.act.acts() || loc.seen {
+			return nil
+		}
+		err = a.gate(ctx, loc, true)
+		if errors.Is(err, errStale) {
+			continue
+		}
+		if f := new(tool.Failed); errors.As(err, &f) && f.Failure == tool.Covered && a.plan.Input == tool.InputKeyboard {
+			err = a.gate(ctx, loc, false)
+		}
+		return err
+	}
+	return errStale
+}
+
+// Dispatch implements tool.Attempt.
+func (a *attempt) Dispatch(ctx context.Context) error {
+	return a.guard(ctx, func(ctx context.Context) error {
+		a.tab.Forget()
+		a.sent = a.tab.Mark()
+		switch a.act.kind {
+		case kindNavigate:
+			return a.navigate(ctx)
+		case kindClick:
+			return a.click(ctx)
+		case kindType:
+			return a.typeText(ctx)
+		case kindPress:
+			return a.press(ctx)
+		case kindSelect:
+			return a.choose(ctx)
+		case kindCheck:
+			return a.check(ctx)
+		}
+		return nil // the others only look, and do that when they settle
+	})
+}
+
+// Settle implements tool.Attempt.
+func (a *attempt) Settle(ctx context.Context) (out tool.Outcome, err error) {
+	err = a.guard(ctx, func(ctx context.Context) error {
+		switch a.act.kind {
+		case kindNavigate:
+			out, err = a.settleNavigation(ctx)
+		case kindSnapshot:
+			out, err = a.snapshot(ctx)
+		case kindRead:
+			out, err = a.read(ctx)
+		case kindWait:
+			out, err = a.waitFor(ctx)
+		case kindScreenshot:
+			out, err = a.screenshot(ctx)
+		default:
+			out, err = a.settleAction(ctx)
+		}
+		return err
+	})
+	a.settled = true
+	return out, err
+}
+
+// Close implements tool.Attempt.
+func (a *attempt) Close() error {
+	if a.closed {
+		return nil
+	}
+	a.closed = true
+	a.tab.Leaving(false)
+	if a.dispatched && a.tab.Dead() == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		ctx, stop := a.tab.Bind(ctx)
+		defer stop()
+		for _, f := range a.tab.Frames() {
+			f.Start(ctx, "disarm")
+		}
+		a.x.pool.saveSoon(a.s)
+	}
+	a.release()
+	return nil
+}
+
+// allow applies the navigation policy.
+func (x *Executor) allow(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return tool.Failf(tool.PolicyDenied, "Only absolute http and https addresses may be opened, not %q.", address)
+	}
+	if x.opts.AllowURL != nil {
+		if err := x.opts.AllowURL(address); err != nil {
+			return &tool.Failed{Failure: tool.PolicyDenied, Message: fmt.Sprintf("%s may not be opened: %v", address, err), Cause: err}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,508 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"toolsvc/executors/browser/page"
+	gen "toolsvc/gen/toolsets/browser"
+	"toolsvc/tool"
+)
+
+// arm starts the record of the action in every frame. In the target's frame it takes the last look at the point as well, where the
+// target is an element; elsewhere it lets no mouse event through. false means that the target is not there, or covered, any more.
+func (a *attempt) arm(ctx context.Context, mode string, guard bool) (bool, error) {
+	var others []*page.Call
+	for _, f := range a.tab.Frames() {
+		if a.loc == nil || f != a.loc.frame {
+			others = append(others, f.Start(ctx, "arm", map[string]any{"call": a.key, "mode": mode, "guard": guard, "block": guard && a.loc != nil}))
+		}
+	}
+	defer func() {
+		for _, c := range others {
+			_ = c.Into(ctx, nil) // a frame that went away needs no record
+		}
+	}()
+	if a.loc == nil {
+		return true, nil
+	}
+	in := map[string]any{"call": a.key, "mode": mode, "guard": guard, "id": a.loc.id}
+	if !guard {
+		return true, a.loc.frame.Eval(ctx, nil, "arm", in)
+	}
+	if a.loc.seen {
+		var e *struct {
+			ID int `json:"id"`
+		}
+		if err := a.loc.frame.Eval(ctx, &e, "at", a.loc.fx, a.loc.fy); err != nil || e == nil || e.ID != a.loc.id {
+			return false, err
+		}
+		return true, a.loc.frame.Eval(ctx, nil, "arm", in)
+	}
+	var p *struct {
+		ID int     `json:"id"`
+		X  float64 `json:"x"`
+		Y  float64 `json:"y"`
+	}
+	if err := a.loc.frame.Eval(ctx, &p, "ready", in); err != nil || p == nil {
+		return false, err
+	}
+	a.loc.id, a.loc.fx, a.loc.fy = p.ID, p.X, p.Y
+	again, err := a.lift(ctx, a.loc)
+	if again || errors.Is(err, errStale) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// click presses the mouse on the target, or the key that activates it.
+func (a *attempt) click(ctx context.Context) error {
+	if a.plan.Input == tool.InputKeyboard && !a.loc.seen && a.act.button != "right" && a.act.button != "middle" && len(a.act.modifiers) == 0 {
+		done, err := a.activate(ctx)
+		if done || err != nil {
+			return err
+		}
+	}
+	return a.mouse(ctx, a.act.button, page.ParseModifiers(a.act.modifiers))
+}
+
+// activate focuses the target and presses the key that activates it; false when none does.
+func (a *attempt) activate(ctx context.Context) (bool, error) {
+	var k struct {
+		Failure string `json:"failure"`
+		Key     string `json:"key"`
+	}
+	if err := a.loc.frame.Eval(ctx, &k, "keyFor", a.loc.id, false); err != nil {
+		return false, err
+	}
+	if k.Failure != "" {
+		return false, errStale
+	}
+	if k.Key == "" {
+		return false, nil
+	}
+	key, err := page.ParseKey(k.Key)
+	if err != nil {
+		return false, err
+	}
+	if _, err := a.arm(ctx, "mouse", false); err != nil {
+		return false, err
+	}
+	a.work.types, a.work.byKey = []string{"click"}, true
+	if err := a.picture(ctx, false); err != nil {
+		return false, err
+	}
+	a.sent, a.dispatched = a.tab.Mark(), true
+	return true, a.tab.Press(ctx, a.loc.frame, key)
+}
+
+// mouse clicks at the target. An event that met another element was stopped before the page saw it; then the target is found again.
+func (a *attempt) mouse(ctx context.Context, button string, m page.Modifiers) error {
+	if button == "" {
+		button = "left"
+	}
+	a.work.types = map[string][]string{"left": {"click"}, "middle": {"auxclick", "mouseup"}, "right": {"contextmenu", "mouseup"}}[button]
+	for range maxStale {
+		ok, err := a.arm(ctx, "mouse", true)
+		if err != nil && !page.Moved(err) && !errors.Is(err, errStale) {
+			return err
+		}
+		if ok && err == nil {
+			if err := a.picture(ctx, true); err != nil {
+				return err
+			}
+			if a.loc.seen && a.rest.moved {
+				ok = false
+			}
+		}
+		if ok && err == nil {
+			a.sent, a.dispatched = a.tab.Mark(), true
+			if err := a.tab.Click(ctx, a.loc.x, a.loc.y, button, m); err != nil {
+				return err
+			}
+			if !a.stopped(ctx) {
+				return nil
+			}
+			a.dispatched = false // the guard's word: the page saw nothing of it
+		}
+		for _, f := range a.tab.Frames() {
+			f.Start(ctx, "disarm")
+		}
+		source := a.plan.Source
+		if source == tool.SourceSystem || source == "" {
+			source = tool.SourceCDP
+		}
+		if err := a.resolve(ctx, source); err != nil {
+			return err
+		}
+	}
+	return errStale
+}
+
+// stopped reports whether the guard stopped the click.
+func (a *attempt) stopped(ctx context.Context) bool {
+	r := a.collect(ctx)
+	for _, x := range r {
+		if x.rep.Blocked > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// fieldState is what a field says when it is readied for text.
+type fieldState struct {
+	Failure string `json:"failure"`
+	Words   string `json:"words"`
+	Kind    string `json:"kind"`
+	Set     bool   `json:"set"`
+	Value   string `json:"value"`
+	Focused bool   `json:"focused"`
+}
+
+// typeText puts the text into the field.
+func (a *attempt) typeText(ctx context.Context) error {
+	if a.loc.seen {
+		return a.typeSeen(ctx)
+	}
+	t, err := a.target(ctx)
+	if err != nil {
+		return err
+	}
+	a.work.types = []string{"input", "beforeinput"}
+	a.work.value, a.work.hadValue = t.Value, true
+	want := a.act.text
+	if a.act.append {
+		want = t.Value + a.act.text
+	}
+	same, err := a.holds(ctx, want)
+	if err != nil {
+		return err
+	}
+	if same.Length > 0 && t.Value == "" {
+		a.work.hadValue = false // a password: its value is never read
+	}
+	if same.Same && !a.act.append && !a.act.submit {
+		a.skipped = "The field held the text already, so nothing was typed."
+		return nil
+	}
+	if _, err := a.arm(ctx, "type", false); err != nil {
+		return err
+	}
+	if a.loc.frame.Session() != a.tab.Session() { // a field in another process gets the keyboard by a click
+		if err := a.tab.Click(ctx, a.loc.x, a.loc.y, "left", 0); err != nil {
+			return err
+		}
+	}
+	var s fieldState
+	a.sent, a.dispatched = a.tab.Mark(), true
+	if err := a.loc.frame.Eval(ctx, &s, "begin", a.loc.id, a.act.append); err != nil {
+		return err
+	}
+	switch s.Failure {
+	case "stale":
+		return errStale
+	case "readonly":
+		a.dispatched = false
+		return tool.Failf(tool.Disabled, "%s is read-only.", capital(s.Words))
+	case "not_a_field":
+		a.dispatched = false
+		return tool.Failf(tool.TargetNotFound, "%s is not a field that takes text.", capital(s.Words))
+	}
+	if !same.Same || a.act.append {
+		if err := a.enter(ctx, s, want); err != nil {
+			return err
+		}
+	}
+	if a.act.submit {
+		key, err := page.ParseKey("Enter")
+		if err != nil {
+			return err
+		}
+		return a.tab.Press(ctx, a.loc.frame, key)
+	}
+	return nil
+}
+
+// enter fills the field: as an input method does; where the field takes nothing that way, key by key; where it cannot be typed into, by
+// setting its value.
+func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
+	if s.Set {
+		var ok bool
+		return a.loc.frame.Eval(ctx, &ok, "put", a.loc.id, a.act.text)
+	}
+	before, err := a.holds(ctx, want)
+	if err != nil {
+		return err
+	}
+	text := a.act.text
+	if text == "" {
+		key, err := page.ParseKey("Delete")
+		if err != nil {
+			return err
+		}
+		return a.tab.Press(ctx, a.loc.frame, key)
+	}
+	if err := a.tab.Insert(ctx, a.loc.frame, text); err != nil {
+		return err
+	}
+	after, err := a.holds(ctx, want)
+	if err != nil {
+		if page.Moved(err) { // typing took the page away
+			return nil
+		}
+		return err
+	}
+	if after.Same || after.Hash != before.Hash {
+		return nil
+	}
+	var again fieldState // nothing was taken: the field wants real keys
+	if err := a.loc.frame.Eval(ctx, &again, "begin", a.loc.id, a.act.append); err != nil {
+		return err
+	}
+	return a.tab.TypeKeys(ctx, a.loc.frame, text)
+}
+
+// typeSeen types into what a picture shows: a click gives it the focus, then the text goes to whatever has it.
+func (a *attempt) typeSeen(ctx context.Context) error {
+	if err := a.mouse(ctx, "left", 0); err != nil {
+		return err
+	}
+	a.work.types = []string{"click", "keydown", "input"}
+	var s fieldState
+	if err := a.loc.frame.Eval(ctx, &s, "begin", a.loc.id, a.act.append); err == nil && s.Failure == "" {
+		if err := a.enter(ctx, s, a.act.text); err != nil {
+			return err
+		}
+	} else if err := a.tab.TypeKeys(ctx, a.loc.frame, a.act.text); err != nil {
+		return err
+	}
+	if !a.act.submit {
+		return nil
+	}
+	key, err := page.ParseKey("Enter")
+	if err != nil {
+		return err
+	}
+	return a.tab.Press(ctx, a.loc.frame, key)
+}
+
+// heldText is what a field says of its text without telling it.
+type heldText struct {
+	Same   bool `json:"same"`
+	Empty  bool `json:"empty"`
+	Length int  `json:"length"`
+	Hash   int  `json:"hash"`
+}
+
+func (a *attempt) holds(ctx context.Context, text string) (heldText, error) {
+	var h *heldText
+	if err := a.loc.frame.Eval(ctx, &h, "holds", a.loc.id, text); err != nil {
+		return heldText{}, err
+	}
+	if h == nil {
+		return heldText{}, errStale
+	}
+	return *h, nil
+}
+
+// press presses a key, in the target or in whatever has the focus.
+func (a *attempt) press(ctx context.Context) error {
+	key, err := page.ParseKey(a.act.key)
+	if err != nil {
+		return tool.Failf(tool.InvalidArguments, "%w", err)
+	}
+	frame := a.tab.Main()
+	if a.loc != nil {
+		frame = a.loc.frame
+		if a.loc.seen || frame.Session() != a.tab.Session() {
+			if err := a.mouse(ctx, "left", 0); err != nil {
+				return err
+			}
+		}
+		var k struct {
+			Failure string `json:"failure"`
+			Focused bool   `json:"focused"`
+		}
+		if err := frame.Eval(ctx, &k, "keyFor", a.loc.id, true); err != nil {
+			return err
+		}
+		if k.Failure != "" {
+			return errStale
+		}
+		if !k.Focused && !a.loc.seen {
+			return tool.Failf(tool.TargetNotFound, "%s cannot take the focus, so it takes no keys.", capital(a.loc.words))
+		}
+	} else if f := a.focused(ctx); f != nil {
+		frame = f
+	}
+	if _, err := a.arm(ctx, "key", false); err != nil {
+		return err
+	}
+	a.work.types, a.work.byKey = []string{"keydown"}, true
+	if err := a.picture(ctx, false); err != nil {
+		return err
+	}
+	a.sent, a.dispatched = a.tab.Mark(), true
+	return a.tab.Press(ctx, frame, key)
+}
+
+// focused is the innermost frame that has the focus.
+func (a *attempt) focused(ctx context.Context) *page.Frame {
+	var in *page.Frame
+	for _, f := range a.tab.Frames() {
+		var has bool
+		if err := f.Eval(ctx, &has, "hasFocus"); err == nil && has {
+			in = f
+		}
+	}
+	return in
+}
+
+// choose selects options.
+func (a *attempt) choose(ctx context.Context) error {
+	var c struct {
+		Failure string   `json:"failure"`
+		Words   string   `json:"words"`
+		List    bool     `json:"list"`
+		Option  string   `json:"option"`
+		Options []string `json:"options"`
+		Pick    []int    `json:"pick"`
+		Already bool     `json:"already"`
+		Before  []int    `json:"before"`
+	}
+	if err := a.loc.frame.Eval(ctx, &c, "choose", a.loc.id, a.act.values); err != nil {
+		return err
+	}
+	switch c.Failure {
+	case "":
+	case "stale":
+		return errStale
+	case "not_a_select":
+		return a.chooseCustom(ctx, c.Words)
+	case "single":
+		return tool.Failf(tool.InvalidArguments, "%s takes one option, not %d.", capital(c.Words), len(a.act.values))
+	case "no_option":
+		return tool.Failf(tool.TargetNotFound, "%s has no option %q; it has %s.", capital(a.loc.words), c.Option, strings.Join(c.Options, ", "))
+	case "ambiguous_option":
+		f := tool.Failf(tool.AmbiguousTarget, "%s has several options %q: %s.", capital(a.loc.words), c.Option, strings.Join(c.Options, ", "))
+		for _, o := range c.Options {
+			f.Candidates = append(f.Candidates, tool.Candidate{Name: o, Role: "option", Within: a.loc.words})
+		}
+		return f
+	case "option_disabled":
+		return tool.Failf(tool.Disabled, "The option %q of %s is disabled.", c.Option, a.loc.words)
+	}
+	if c.Already {
+		a.skipped = "The options were selected already, so nothing was changed."
+		return nil
+	}
+	if _, err := a.arm(ctx, "set", false); err != nil {
+		return err
+	}
+	a.work.pick, a.work.prior = c.Pick, c.Before
+	a.sent, a.dispatched = a.tab.Mark(), true
+	var ok bool
+	err := a.loc.frame.Eval(ctx, &ok, "setOptions", a.loc.id, c.Pick)
+	if page.Moved(err) { // the choice took the page away
+		return nil
+	}
+	return err
+}
+
+// optionWait bounds the wait for the options of a list that the page made itself.
+const optionWait = 2 * time.Second
+
+// chooseCustom opens a list that the page made itself, and clicks the option.
+func (a *attempt) chooseCustom(ctx context.Context, what string) error {
+	if len(a.act.values) != 1 {
+		return tool.Failf(tool.InvalidArguments, "%s is a list of the page's own making: choose one option at a time.", capital(what))
+	}
+	list, role := a.loc, "option"
+	t, err := a.target(ctx)
+	if err != nil {
+		return err
+	}
+	if t.Role != "listbox" && !t.Expanded {
+		if err := a.mouse(ctx, "left", 0); err != nil {
+			return err
+		}
+		list = a.loc
+	}
+	value := a.act.values[0]
+	inner := &attempt{x: a.x, s: a.s, tab: a.tab, call: a.call, key: a.key, plan: tool.Plan{Number: 2, Source: tool.SourceCDP, Input: tool.InputMouse},
+		act: action{kind: kindClick, target: &gen.Target{Name: &value, Role: &role}, button: "left"}, begun: a.begun}
+	end := time.Now().Add(optionWait)
+	for {
+		err := inner.resolve(ctx, tool.SourceCDP)
+		if err == nil {
+			break
+		}
+		f := new(tool.Failed)
+		if !errors.As(err, &f) || f.Failure != tool.TargetNotFound || time.Now().After(end) {
+			return fmt.Errorf("choose %q in %s: %w", value, list.words, dispatchedAs(err, a.dispatched))
+		}
+		if err := a.awaitChange(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	if err := inner.mouse(ctx, "left", 0); err != nil {
+		return fmt.Errorf("choose %q in %s: %w", value, list.words, dispatchedAs(err, a.dispatched || inner.dispatched))
+	}
+	a.work.picked, a.work.types = value, []string{"click"}
+	a.dispatched = a.dispatched || inner.dispatched
+	if a.sent.At.IsZero() {
+		a.sent = inner.sent
+	}
+	return nil
+}
+
+// dispatchedAs carries into a failure that something had been sent before it.
+func dispatchedAs(err error, dispatched bool) error {
+	f := new(tool.Failed)
+	if dispatched && errors.As(err, &f) {
+		c := *f
+		c.Dispatched = true
+		return &c
+	}
+	return err
+}
+
+// check ticks a box, unless it is ticked.
+func (a *attempt) check(ctx context.Context) error {
+	t, err := a.target(ctx)
+	if err != nil {
+		return err
+	}
+	if t.Checked {
+		a.skipped = "The box was ticked already, so it was left alone."
+		return nil
+	}
+	if a.plan.Input == tool.InputKeyboard && !a.loc.seen {
+		if done, err := a.activate(ctx); done || err != nil {
+			return err
+		}
+	}
+	return a.mouse(ctx, "left", 0)
+}
+
+// navigate opens the address.
+func (a *attempt) navigate(ctx context.Context) error {
+	a.tab.Leaving(true)
+	a.sent, a.dispatched = a.tab.Mark(), true
+	ctx, cancel := context.WithTimeout(ctx, a.act.limit)
+	defer cancel()
+	loader, err := a.tab.Navigate(ctx, a.act.url)
+	var refused *page.NavigationError
+	switch {
+	case errors.As(err, &refused):
+		return &tool.Failed{Failure: tool.NotReady, Message: capital(refused.Error()) + ".", Dispatched: true, Cause: err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &tool.Failed{Failure: tool.NotReady, Message: fmt.Sprintf("%s did not answer within %s.", a.act.url, a.act.limit), Dispatched: true, Cause: err}
+	}
+	a.work.loader = loader
+	return err
+}

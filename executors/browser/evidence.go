@@ -1,0 +1,274 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"toolsvc/executors/browser/page"
+	"toolsvc/tool"
+)
+
+// targetState is the state of the element that is acted on.
+type targetState struct {
+	Exists         bool     `json:"exists"`
+	Visible        bool     `json:"visible"`
+	Enabled        bool     `json:"enabled"`
+	Focused        bool     `json:"focused"`
+	Checked        bool     `json:"checked"`
+	Selected       []string `json:"selected"`
+	SelectedLabels []string `json:"selected_labels"`
+	Expanded       bool     `json:"expanded"`
+	Pressed        bool     `json:"pressed"`
+	Value          string   `json:"value"`
+	Text           string   `json:"text"`
+	Name           string   `json:"name"`
+	Role           string   `json:"role"`
+}
+
+// modal is a dialog of the page's own making.
+type modal struct {
+	Name  string `json:"name"`
+	Text  string `json:"text"`
+	Error bool   `json:"error"`
+	ID    int    `json:"id"`
+}
+
+// look2 is one look at the whole page, all frames together.
+type look2 struct {
+	url, title string
+	ready      bool
+	modals     []modal
+	modalIn    []*page.Frame
+	errors     []string
+	media      []any
+	text       string
+	target     targetState
+	elements   []tool.Element
+	reports    []framed
+}
+
+// seenFrame is what one frame answers.
+type seenFrame struct {
+	URL    string   `json:"url"`
+	Title  string   `json:"title"`
+	Ready  bool     `json:"ready"`
+	Modals []modal  `json:"modals"`
+	Errors []string `json:"errors"`
+	Media  []struct {
+		Paused      bool    `json:"paused"`
+		CurrentTime float64 `json:"current_time"`
+		Ended       bool    `json:"ended"`
+	} `json:"media"`
+	Text     string       `json:"text"`
+	Target   *targetState `json:"target"`
+	Elements []struct {
+		Rank  int            `json:"rank"`
+		State map[string]any `json:"state"`
+	} `json:"elements"`
+	Effect *report `json:"effect"`
+}
+
+// lookLimit bounds the looking while documents replace one another.
+const lookLimit = 5 * time.Second
+
+// maxText bounds the text of a page, in bytes.
+const maxText = 200_000
+
+// look observes the page in one call per frame.
+func (a *attempt) look(ctx context.Context, needs tool.Needs) (*look2, error) {
+	end := time.Now().Add(lookLimit)
+	for {
+		o, err := a.lookOnce(ctx, needs)
+		if err == nil || !page.Moved(err) || a.tab.Dead() != nil || time.Now().After(end) || ctx.Err() != nil {
+			return o, err
+		}
+		if err := a.tab.AwaitQuiet(ctx, a.tab.Mark(), 50*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (a *attempt) lookOnce(ctx context.Context, needs tool.Needs) (*look2, error) {
+	frames := a.tab.Frames()
+	calls := make([]*page.Call, len(frames))
+	for i, f := range frames {
+		in := map[string]any{"text": needs.Text, "elements": needs.Elements}
+		if a.loc != nil && a.loc.frame == f {
+			in["target"] = a.loc.id
+		}
+		if !a.dispatched {
+			in["mark"] = a.key
+		}
+		calls[i] = f.Start(ctx, "observe", in)
+	}
+	o := &look2{media: []any{}}
+	ranks := make([]int, len(needs.Elements))
+	for _, q := range needs.Elements {
+		o.elements = append(o.elements, tool.Element{Query: q, State: map[string]any{"exists": false, "visible": false, "count": 0}})
+	}
+	var text []string
+	for i, c := range calls {
+		var s seenFrame
+		if err := c.Into(ctx, &s); err != nil {
+			if i > 0 && page.Moved(err) {
+				continue
+			}
+			return nil, err
+		}
+		if i == 0 {
+			o.url, o.title, o.ready = s.URL, s.Title, s.Ready && !a.tab.Loading()
+		}
+		for _, m := range s.Modals {
+			o.modals, o.modalIn = append(o.modals, m), append(o.modalIn, frames[i])
+		}
+		for _, e := range s.Errors {
+			if !slices.Contains(o.errors, e) {
+				o.errors = append(o.errors, e)
+			}
+		}
+		for _, m := range s.Media {
+			o.media = append(o.media, map[string]any{"paused": m.Paused, "current_time": m.CurrentTime, "ended": m.Ended})
+		}
+		if s.Text != "" {
+			text = append(text, s.Text)
+		}
+		if s.Target != nil {
+			o.target = *s.Target
+		}
+		for k, e := range s.Elements {
+			if k >= len(ranks) || e.Rank == 0 {
+				continue
+			}
+			switch {
+			case e.Rank > ranks[k]:
+				ranks[k], o.elements[k].State = e.Rank, e.State
+			case e.Rank == ranks[k]:
+				o.elements[k].State["count"] = number(o.elements[k].State["count"]) + number(e.State["count"])
+			}
+		}
+		if s.Effect != nil && s.Effect.Call == a.key {
+			o.reports = append(o.reports, framed{frames[i], *s.Effect})
+		}
+	}
+	o.text = clip(strings.Join(text, "\n"), maxText)
+	return o, nil
+}
+
+func number(v any) int {
+	switch n := v.(type) {
+	case float64:
+		return int(n)
+	case int:
+		return n
+	}
+	return 0
+}
+
+// clip cuts s to at most n bytes, at the border of a character.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n]
+}
+
+// target looks at the target alone.
+func (a *attempt) target(ctx context.Context) (targetState, error) {
+	var t targetState
+	err := a.loc.frame.Eval(ctx, &t, "target", a.loc.id)
+	return t, err
+}
+
+// Observe implements tool.Attempt.
+func (a *attempt) Observe(ctx context.Context, needs tool.Needs) (ev *tool.Evidence, err error) {
+	err = a.guard(ctx, func(ctx context.Context) error {
+		o, err := a.look(ctx, needs)
+		if err != nil {
+			return err
+		}
+		if !a.dispatched && !a.settled {
+			a.before = o
+		}
+		ev = a.evidence(o)
+		if a.x.opts.Screenshots && a.x.opts.Artifacts != nil {
+			shot, err := a.tab.Screenshot(ctx, nil)
+			if err != nil {
+				return err
+			}
+			digest, err := a.x.opts.Artifacts.Put(ctx, "image/png", shot)
+			if err != nil {
+				return fmt.Errorf("keep the screenshot: %w", err)
+			}
+			ev.Artifacts = append(ev.Artifacts, tool.Artifact{Name: "screenshot", MediaType: "image/png", Digest: digest})
+		}
+		return nil
+	})
+	return ev, err
+}
+
+// maxListed bounds the requests, dialogs and errors in evidence; the latest are kept.
+const maxListed = 100
+
+// evidence turns a look into the variables that conditions read.
+func (a *attempt) evidence(o *look2) *tool.Evidence {
+	news := a.tab.Since(a.begun)
+	dialogs, errs, requests := []any{}, []any{}, []any{}
+	for _, d := range news.Dialogs {
+		dialogs = append(dialogs, map[string]any{"type": d.Type, "message": d.Message})
+	}
+	for _, m := range o.modals {
+		dialogs = append(dialogs, map[string]any{"type": "modal", "message": m.Name})
+	}
+	for _, e := range o.errors {
+		errs = append(errs, e)
+	}
+	for _, e := range news.Exceptions {
+		errs = append(errs, e)
+	}
+	for _, r := range news.Requests {
+		requests = append(requests, map[string]any{"method": r.Method, "url": r.URL, "status": r.Status})
+	}
+	effect := map[string]any{"delivered": false, "changed": false, "mutations": 0, "requests": 0, "navigated": false, "pixels": 0.0, "proof": ""}
+	if a.settled && (a.act.acts() || a.act.kind == kindNavigate) {
+		f := a.facts
+		if a.act.acts() && a.skipped == "" && a.dispatched && !a.fixed {
+			f = a.weigh(o.reports)
+		}
+		_, changed, proof := f.decide()
+		if a.skipped != "" {
+			proof = a.skipped
+		}
+		effect = map[string]any{"delivered": f.Delivered, "changed": changed, "mutations": f.Mutations, "requests": f.Requests, "navigated": f.Navigated,
+			"pixels": f.Pixels, "proof": proof}
+	}
+	return &tool.Evidence{
+		Values: map[string]any{
+			"page": map[string]any{"url": o.url, "title": o.title, "ready": o.ready, "dialogs": last(dialogs), "errors": last(errs), "requests": last(requests),
+				"media": o.media, "text": o.text},
+			"target": o.target.values(),
+			"effect": effect,
+		},
+		Elements: o.elements,
+	}
+}
+
+func last(list []any) []any { return list[max(0, len(list)-maxListed):] }
+
+// values are the state as plain JSON; every field has a value.
+func (t targetState) values() map[string]any {
+	list := func(ss []string) []any {
+		out := []any{}
+		for _, s := range ss {
+			out = append(out, s)
+		}
+		return out
+	}
+	return map[string]any{"exists": t.Exists, "visible": t.Visible, "enabled": t.Enabled, "focused": t.Focused, "checked": t.Checked, "selected": list(t.Selected),
+		"selected_labels": list(t.SelectedLabels), "expanded": t.Expanded, "pressed": t.Pressed, "value": t.Value, "text": t.Text, "name": t.Name, "role": t.Role}
+}

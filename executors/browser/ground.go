@@ -1,0 +1,481 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+
+	"toolsvc/executors/browser/match"
+	"toolsvc/executors/browser/page"
+	"toolsvc/tool"
+)
+
+// How long a source waits for a target that is not there yet.
+const (
+	waitBusy   = 3 * time.Second         // the first source, while the page is at work
+	waitQuiet  = 2500 * time.Millisecond // the first source, on a page at rest
+	waitOpaque = 250 * time.Millisecond  // the first source, where a picture may hold the target and a later source can look at it
+	waitLater  = 150 * time.Millisecond  // every later source
+	axAgain    = 80 * time.Millisecond   // between two looks into the accessibility tree while waiting
+)
+
+// found is an element as the page's world describes it.
+type found struct {
+	ID          int      `json:"id"`
+	Role        string   `json:"role"`
+	Names       []string `json:"names"`
+	Tag         string   `json:"tag"`
+	Interactive bool     `json:"interactive"`
+	Clickable   bool     `json:"clickable"`
+	Editable    bool     `json:"editable"`
+	Visible     bool     `json:"visible"`
+	Enabled     bool     `json:"enabled"`
+	Within      []holder `json:"within"`
+	Near        string   `json:"near"`
+	Path        string   `json:"path"`
+	Words       string   `json:"words"`
+	Box         box      `json:"box"`
+	At          float64  `json:"at"`
+	Beside      *struct {
+		Rivals   int `json:"rivals"`
+		Distance int `json:"distance"`
+	} `json:"beside"`
+
+	frame *page.Frame
+}
+
+type holder struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+}
+
+type box struct {
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+	W float64 `json:"w"`
+	H float64 `json:"h"`
+}
+
+// located is a target that was found.
+type located struct {
+	frame *page.Frame
+	id    int
+	words string
+	// known is where the element was, and when (by the page's clock), so that the gate can tell whether it moved since.
+	known *look
+	// x and y are the point to act on, in the viewport; fx and fy in the frame's own.
+	x, y, fx, fy float64
+	// seen: found in a picture. canvas: what is at the point can only be judged by its picture.
+	seen, canvas bool
+	box          box
+	scrolled     bool
+	notes        []string
+}
+
+type look struct {
+	Box box     `json:"box"`
+	At  float64 `json:"at"`
+}
+
+// domQuery is what the page's world is asked to find.
+type domQuery struct {
+	Name     string `json:"name,omitempty"`
+	Selector string `json:"selector,omitempty"`
+	Near     string `json:"near,omitempty"`
+	Ref      int    `json:"ref,omitempty"`
+}
+
+// ground finds the target by the plan's source, waiting for one that is late. It changes nothing.
+func (a *attempt) ground(ctx context.Context, source tool.Source) (*located, error) {
+	if source == tool.SourceVision {
+		return a.groundVision(ctx)
+	}
+	var s page.Surfaces
+	if err := a.tab.Main().Eval(ctx, &s, "surfaces"); err != nil && !page.Moved(err) {
+		return nil, err
+	}
+	end := time.Now().Add(a.patience(s))
+	lastAX := time.Time{}
+	for {
+		dom := a.startFind(ctx)
+		var loc *located
+		var err error
+		if source == tool.SourceAX && time.Since(lastAX) >= axAgain {
+			lastAX = time.Now()
+			loc, err = a.viaAX(ctx, dom)
+		} else if source != tool.SourceAX {
+			loc, err = a.viaDOM(ctx, dom)
+		} else {
+			err = missing("accessibility tree", a.act, "name")
+		}
+		f := new(tool.Failed)
+		switch {
+		case err == nil:
+			return loc, nil
+		case errors.As(err, &f) && f.Failure != tool.TargetNotFound:
+			return nil, err
+		case f.Failure != tool.TargetNotFound && !page.Moved(err):
+			return nil, err
+		}
+		if source == tool.SourceAX {
+			if there, derr := a.viaDOM(ctx, dom); derr == nil && there != nil || ambiguous(derr) {
+				return nil, err // the DOM has it, the accessibility tree does not: the next source need not wait
+			}
+		}
+		left := time.Until(end)
+		if left <= 0 {
+			if page.Moved(err) {
+				err = tool.Failf(tool.NotReady, "the page was being replaced all the time while %s was looked for: %w", words(a.act.target), err)
+			}
+			return nil, err
+		}
+		if err := a.awaitChange(ctx, min(left, time.Second)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func ambiguous(err error) bool {
+	var f *tool.Failed
+	return errors.As(err, &f) && f.Failure == tool.AmbiguousTarget
+}
+
+// patience is how long this source waits for a late target.
+func (a *attempt) patience(s page.Surfaces) time.Duration {
+	pictures := a.x.seeing() && (a.act.target.Name != nil || a.act.target.Description != nil)
+	switch {
+	case a.act.kind == kindWait:
+		return 0
+	case a.plan.Number > 1:
+		return waitLater
+	case s.Opaque > 0 && pictures && s.Ready == "complete":
+		return waitOpaque
+	case s.Busy:
+		return waitBusy
+	}
+	return waitQuiet
+}
+
+// awaitChange waits until something changes in any frame, at most max.
+func (a *attempt) awaitChange(ctx context.Context, max time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, max+2*time.Second)
+	defer cancel()
+	frames := a.tab.Frames()
+	done := make(chan error, len(frames))
+	for _, f := range frames {
+		go func() { done <- f.Eval(ctx, nil, "changed", max.Milliseconds()) }()
+	}
+	err := <-done
+	if page.Moved(err) { // a frame went away or came: that is a change; its successor's world takes a moment
+		if a.tab.Dead() != nil {
+			return a.tab.Dead()
+		}
+		t := time.NewTimer(5 * time.Millisecond)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+		return nil
+	}
+	return err
+}
+
+// finding is a search of the DOM that is under way in all frames.
+type finding struct {
+	frames []*page.Frame
+	calls  []*page.Call
+	query  domQuery
+	done   bool
+	list   []found
+	err    error
+}
+
+// startFind starts the search in the DOM.
+func (a *attempt) startFind(ctx context.Context) *finding {
+	t := a.act.target
+	fd := &finding{query: domQuery{Name: str(t.Name), Selector: str(t.Selector), Near: str(t.Near)}}
+	frames := a.tab.Frames()
+	if t.Ref != nil {
+		frame, n, err := a.frameOfRef(ctx, frames, *t.Ref)
+		if err != nil {
+			fd.err, fd.done = err, true
+			return fd
+		}
+		frames, fd.query = []*page.Frame{frame}, domQuery{Ref: n}
+	}
+	for _, f := range frames {
+		fd.frames = append(fd.frames, f)
+		fd.calls = append(fd.calls, f.Start(ctx, "find", fd.query))
+	}
+	return fd
+}
+
+// wait returns what was found, frame by frame in document order.
+func (fd *finding) wait(ctx context.Context) ([]found, error) {
+	if fd.done {
+		return fd.list, fd.err
+	}
+	fd.done = true
+	for i, c := range fd.calls {
+		var r struct {
+			Found []found `json:"found"`
+			Error string  `json:"error"`
+		}
+		err := c.Into(ctx, &r)
+		switch {
+		case page.Moved(err) && i > 0: // an iframe that went away holds nothing
+			continue
+		case err != nil:
+			fd.err = err
+			return nil, err
+		case r.Error != "":
+			fd.err = tool.Failf(tool.InvalidArguments, "%q is not a CSS selector", fd.query.Selector)
+			return nil, fd.err
+		}
+		for _, x := range r.Found {
+			x.frame = fd.frames[i]
+			fd.list = append(fd.list, x)
+		}
+	}
+	return fd.list, nil
+}
+
+// frameOfRef finds the frame of a reference such as f2e15, and the element's number in it.
+func (a *attempt) frameOfRef(ctx context.Context, frames []*page.Frame, ref string) (*page.Frame, int, error) {
+	prefix, number, _ := strings.Cut(ref, "e")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return nil, 0, tool.Failf(tool.InvalidArguments, "%q is not a reference of a snapshot", ref)
+	}
+	if prefix == "" {
+		return frames[0], n, nil
+	}
+	want, err := strconv.Atoi(strings.TrimPrefix(prefix, "f"))
+	if err != nil || !strings.HasPrefix(prefix, "f") {
+		return nil, 0, tool.Failf(tool.InvalidArguments, "%q is not a reference of a snapshot", ref)
+	}
+	for _, f := range frames[1:] {
+		var is int
+		if err := f.Eval(ctx, &is, "frameNo", 0); err == nil && is == want {
+			return f, n, nil
+		}
+	}
+	return nil, 0, tool.Failf(tool.TargetNotFound, "the frame of %s is gone; take a new snapshot", ref)
+}
+
+// viaDOM chooses among what the DOM search found.
+func (a *attempt) viaDOM(ctx context.Context, fd *finding) (*located, error) {
+	list, err := fd.wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if list, err = a.framed(ctx, list); err != nil {
+		return nil, err
+	}
+	return a.pick(list, false, "page")
+}
+
+// viaAX chooses among what the accessibility tree holds.
+func (a *attempt) viaAX(ctx context.Context, fd *finding) (*located, error) {
+	q := a.act.query()
+	frames := a.tab.Frames()
+	queries := make([]*page.AXQuery, len(frames))
+	for i, f := range frames {
+		queries[i] = f.QueryAX(ctx, q.Role, "")
+	}
+	var list []found
+	for i, f := range frames {
+		nodes, err := queries[i].Wait(ctx)
+		if page.Moved(err) && i > 0 {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		byNode, keep := map[cdp.BackendNodeID]page.AXNode{}, []cdp.BackendNodeID{}
+		for _, n := range nodes {
+			if _, double := byNode[n.Node]; !double && match.Name(q.Name, n.Name) > match.None && len(keep) < 200 {
+				byNode[n.Node] = n
+				keep = append(keep, n.Node)
+			}
+		}
+		if len(keep) == 0 {
+			continue
+		}
+		var here []found
+		if err := f.Adopt(ctx, &here, fd.query, keep); err != nil {
+			if page.Moved(err) && i > 0 {
+				continue
+			}
+			return nil, err
+		}
+		if len(here) != len(keep) { // a node went away between the two: what is left cannot be told apart safely
+			return nil, page.ErrNavigated
+		}
+		for k := range here {
+			n := byNode[keep[k]]
+			here[k].frame = f
+			here[k].Role = n.Role
+			here[k].Names = []string{n.Name}
+		}
+		list = append(list, here...)
+	}
+	list, err := a.framed(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	loc, err := a.pick(list, true, "accessibility tree")
+	if err != nil {
+		return nil, err
+	}
+	if dom, err := fd.wait(ctx); err == nil { // where the DOM search, a frame earlier, saw the same element
+		for _, x := range dom {
+			if x.frame == loc.frame && x.ID == loc.id {
+				loc.known = &look{Box: x.Box, At: x.At}
+			}
+		}
+	}
+	return loc, nil
+}
+
+// framed adds, for elements in iframes, what holds the iframe.
+func (a *attempt) framed(ctx context.Context, list []found) ([]found, error) {
+	if len(list) < 2 && a.act.target.Within == nil {
+		return list, nil
+	}
+	outer := map[*page.Frame][]holder{}
+	for i := range list {
+		f := list[i].frame
+		if f.IsMain() {
+			continue
+		}
+		hs, ok := outer[f]
+		if !ok {
+			var err error
+			if hs, err = a.holders(ctx, f); err != nil && !page.Moved(err) {
+				return nil, err
+			}
+			outer[f] = hs
+		}
+		list[i].Within = append(list[i].Within, hs...)
+	}
+	return list, nil
+}
+
+// holders are the names of what holds a frame: its own name and title, and what its element lies in.
+func (a *attempt) holders(ctx context.Context, f *page.Frame) ([]holder, error) {
+	var hs []holder
+	for p := f.Parent(); p != nil; f, p = p, p.Parent() {
+		id, err := f.Owner(ctx)
+		if err != nil {
+			return hs, err
+		}
+		var o *frameOwner
+		if err := p.Eval(ctx, &o, "owner", id, 0, 0); err != nil || o == nil {
+			return hs, err
+		}
+		if o.Name != "" {
+			hs = append(hs, holder{Name: o.Name, Kind: "frame"})
+		}
+		hs = append(hs, o.Within...)
+		var title struct {
+			Title string `json:"title"`
+		}
+		if err := f.Eval(ctx, &title, "observe", map[string]any{}); err == nil && title.Title != "" {
+			hs = append(hs, holder{Name: title.Title, Kind: "frame"})
+		}
+	}
+	return hs, nil
+}
+
+// pick applies the matching rules.
+func (a *attempt) pick(list []found, strict bool, where string) (*located, error) {
+	q := a.act.query()
+	cs := make([]match.Candidate, len(list))
+	for i, x := range list {
+		c := match.Candidate{Names: x.Names, Role: x.Role, Interactive: x.Interactive, Clickable: x.Clickable, Visible: x.Visible}
+		for _, w := range x.Within {
+			c.Within = append(c.Within, w.Name)
+		}
+		if x.Beside != nil {
+			c.Rivals, c.Distance = x.Beside.Rivals, x.Beside.Distance
+		}
+		cs[i] = c
+	}
+	ch := match.Choose(q, cs, strict)
+	switch ch.Verdict {
+	case match.Found:
+		x := list[ch.Index]
+		w := x.Words
+		if len(x.Within) > 0 && a.act.target.Within != nil {
+			w += fmt.Sprintf(" in %q", str(a.act.target.Within))
+		}
+		return &located{frame: x.frame, id: x.ID, words: w, box: x.Box}, nil
+	case match.Ambiguous:
+		return nil, ambiguity(a.act, list, ch.Equals)
+	}
+	return nil, missing(where, a.act, ch.Lacking)
+}
+
+// missing says that the target is not there, and what was lacking.
+func missing(where string, act action, lacking string) *tool.Failed {
+	t := act.target
+	what := words(t)
+	switch lacking {
+	case "role":
+		what = fmt.Sprintf("%q, but not as a %s", str(t.Name), str(t.Role))
+		if t.Role == nil {
+			return tool.Failf(tool.TargetNotFound, "The %s has %q, but nothing of that name that one can %s.", where, str(t.Name), act.kind)
+		}
+		return tool.Failf(tool.TargetNotFound, "The %s has %s.", where, what)
+	case "within":
+		return tool.Failf(tool.TargetNotFound, "The %s has %q, but not within %q.", where, str(t.Name), str(t.Within))
+	case "near":
+		return tool.Failf(tool.TargetNotFound, "The %s has %q, but not beside %q.", where, str(t.Name), str(t.Near))
+	case "nth":
+		return tool.Failf(tool.TargetNotFound, "The %s has %q, but not %d of them.", where, str(t.Name), *t.Nth)
+	}
+	return tool.Failf(tool.TargetNotFound, "The %s has no %s.", where, what)
+}
+
+// maxCandidates bounds the candidates that are listed.
+const maxCandidates = 10
+
+// ambiguity lists the candidates in words that tell them apart.
+func ambiguity(act action, list []found, equals []int) *tool.Failed {
+	f := tool.Failf(tool.AmbiguousTarget, "%d things fit %s equally well.", len(equals), words(act.target))
+	shared := map[string]int{}
+	for _, i := range equals {
+		for _, w := range list[i].Within {
+			shared[w.Name]++
+		}
+	}
+	paths := map[string]int{}
+	for _, i := range equals {
+		paths[list[i].Path]++
+	}
+	for _, i := range equals[:min(len(equals), maxCandidates)] {
+		x := list[i]
+		c := tool.Candidate{Name: str(act.target.Name), Role: x.Role, Near: x.Near}
+		if len(x.Names) > 0 {
+			c.Name = x.Names[0]
+		}
+		if paths[x.Path] == 1 {
+			c.Selector = x.Path
+		}
+		for _, w := range x.Within {
+			if shared[w.Name] < len(equals) {
+				c.Within = w.Name
+				break
+			}
+		}
+		f.Candidates = append(f.Candidates, c)
+	}
+	return f
+}

@@ -1,0 +1,277 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/runtime"
+
+	"toolsvc/executors/browser/devtools"
+	gen "toolsvc/gen/toolsets/browser"
+	"toolsvc/tool"
+)
+
+// shared is the one browser of this test binary.
+var shared *Executor
+
+func TestMain(m *testing.M) {
+	var err error
+	shared, err = New(Options{Ephemeral: true, MaxSessions: 64, SitePerProcess: true, Artifacts: &memory{}})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := shared.Shutdown(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// memory is an artifact store.
+type memory struct {
+	mu sync.Mutex
+	m  map[string][]byte
+}
+
+func (s *memory) Put(_ context.Context, _ string, data []byte) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.m == nil {
+		s.m = map[string][]byte{}
+	}
+	d := tool.Digest(data)
+	s.m[d] = data
+	return d, nil
+}
+
+var runs atomic.Int64
+
+// page1 is a run with a page of its own.
+type page1 struct {
+	t    *testing.T
+	x    *Executor
+	run  string
+	url  string
+	step int
+}
+
+// open serves HTML at /, and opens it in a new run.
+func open(t *testing.T, body string, more ...func(*http.ServeMux)) *page1 {
+	t.Helper()
+	return openIn(t, shared, body, more...)
+}
+
+func openIn(t *testing.T, x *Executor, body string, more ...func(*http.ServeMux)) *page1 {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", serve(body))
+	for _, f := range more {
+		f(mux)
+	}
+	srv := httptest.NewServer(mux)
+	t.Cleanup(srv.Close)
+	p := &page1{t: t, x: x, run: fmt.Sprintf("r_%s_%d", strings.ReplaceAll(t.Name(), "/", "_"), runs.Add(1)), url: srv.URL}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := x.Close(ctx, p.run); err != nil {
+			t.Error(err)
+		}
+	})
+	r := p.do("navigate", map[string]any{"url": srv.URL + "/"})
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	return p
+}
+
+func serve(body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, "<!doctype html><meta charset=utf-8><title>Test</title>"+body)
+	}
+}
+
+// done is what became of one attempt.
+type done struct {
+	before, after *tool.Evidence
+	out           tool.Outcome
+	err           error
+	phase         tool.Phase
+	took          time.Duration
+	att           tool.Attempt
+}
+
+// call makes a tool.Call as a surface would: decoded from JSON by the generated codec.
+func (p *page1) call(name string, args any) *tool.Call {
+	p.t.Helper()
+	text, err := json.Marshal(args)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, s := range gen.Specs() {
+		if s.ID.Name() == name {
+			payload, issues := s.Decode(text)
+			if len(issues) > 0 {
+				p.t.Fatalf("%s: %v", text, issues)
+			}
+			p.step++
+			return &tool.Call{ID: fmt.Sprintf("c_%s_%d", p.run, p.step), RunID: p.run, Step: p.step, Spec: s, Args: payload, Raw: text}
+		}
+	}
+	p.t.Fatalf("no tool %s", name)
+	return nil
+}
+
+func (p *page1) do(name string, args any) done { p.t.Helper(); return p.by(tool.SourceAX, name, args) }
+
+// by makes one attempt by a source.
+func (p *page1) by(src tool.Source, name string, args any) done {
+	p.t.Helper()
+	return p.plan(tool.Plan{Number: 1, Source: src, Input: tool.InputMouse}, name, args)
+}
+
+func (p *page1) plan(plan tool.Plan, name string, args any) done {
+	p.t.Helper()
+	return p.attempt(p.call(name, args), plan, tool.Needs{Text: true})
+}
+
+// attempt goes through the stages of an attempt, as the planner does. A result must be one that its tool may give.
+func (p *page1) attempt(call *tool.Call, plan tool.Plan, needs tool.Needs) (d done) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	start := time.Now()
+	defer func() { d.took = time.Since(start) }()
+	d.phase = tool.PhaseStarted
+	att, err := p.x.Begin(ctx, call, plan)
+	if err != nil {
+		d.err = err
+		return d
+	}
+	d.att = att
+	p.t.Cleanup(func() { _ = att.Close() })
+	if d.err = att.Resolve(ctx); d.err != nil {
+		return d
+	}
+	d.phase = tool.PhaseResolved
+	if d.before, d.err = att.Observe(ctx, needs); d.err != nil {
+		return d
+	}
+	d.phase = tool.PhaseDispatched
+	if d.err = att.Dispatch(ctx); d.err != nil {
+		return d
+	}
+	if d.out, d.err = att.Settle(ctx); d.err != nil {
+		return d
+	}
+	d.phase = tool.PhaseSettled
+	if d.out.Result != nil {
+		if _, err := call.Spec.EncodeResult(d.out.Result); err != nil {
+			p.t.Errorf("result of %s: %v", call.Spec.ID, err)
+		}
+	}
+	d.after, d.err = att.Observe(ctx, needs)
+	if d.err == nil {
+		if _, _, err := d.after.Encode(); err != nil {
+			p.t.Error(err)
+		}
+	}
+	return d
+}
+
+// truth reads an expression in the page's own world, by a second connection.
+func (p *page1) truth(expr string) string {
+	p.t.Helper()
+	p.x.pool.mu.Lock()
+	s := p.x.pool.sessions[p.run]
+	p.x.pool.mu.Unlock()
+	if s == nil {
+		p.t.Fatal("the run has no session")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	yes := true
+	r, err := devtools.Call(ctx, s.tab.Session(), runtime.Evaluate, runtime.EvaluateParams{Expression: "String(" + expr + ")", ReturnByValue: &yes, AwaitPromise: &yes})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if r.ExceptionDetails != nil {
+		p.t.Fatalf("%s: %+v", expr, r.ExceptionDetails.Exception)
+	}
+	var v string
+	if err := json.Unmarshal(r.Result.Value, &v); err != nil {
+		p.t.Fatal(err)
+	}
+	return v
+}
+
+// must fails the test unless the attempt went all the way with this effect.
+func (d done) must(t *testing.T, effect tool.Effect) done {
+	t.Helper()
+	if d.err != nil {
+		t.Fatalf("failed when %s: %v", d.phase, d.err)
+	}
+	if d.out.Effect != effect {
+		t.Fatalf("effect %s (%s), want %s", d.out.Effect, d.out.Proof, effect)
+	}
+	return d
+}
+
+// fails fails the test unless the attempt failed so, with nothing dispatched.
+func (d done) fails(t *testing.T, f tool.Failure) *tool.Failed {
+	t.Helper()
+	if d.err == nil {
+		t.Fatalf("succeeded (%s: %s), want %s", d.out.Effect, d.out.Proof, f)
+	}
+	got := tool.AsFailed(d.err)
+	if got.Failure != f {
+		t.Fatalf("failed with %s: %s, want %s", got.Failure, got.Message, f)
+	}
+	if got.Dispatched {
+		t.Fatalf("%s says that something was dispatched", got)
+	}
+	return got
+}
+
+// at reads a value of evidence by its path.
+func at(t *testing.T, e *tool.Evidence, path ...string) any {
+	t.Helper()
+	var v any = e.Values
+	for _, k := range path {
+		m, ok := v.(map[string]any)
+		if !ok {
+			t.Fatalf("no %v in evidence", path)
+		}
+		v = m[k]
+	}
+	return v
+}
+
+func named(name string, more ...string) map[string]any {
+	m := map[string]any{"name": name}
+	for i := 0; i+1 < len(more); i += 2 {
+		m[more[i]] = more[i+1]
+	}
+	return m
+}
+
+func clickOn(name string, more ...string) map[string]any {
+	return map[string]any{"target": named(name, more...)}
+}
+
+func srcdoc(body string) string { return html.EscapeString(body) }

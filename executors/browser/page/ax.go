@@ -1,0 +1,87 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
+
+	"toolsvc/executors/browser/devtools"
+)
+
+// AXNode is a node of the accessibility tree that has a name and a DOM node.
+type AXNode struct {
+	// Role in lower case, as Chromium computes it.
+	Role, Name string
+	Node       cdp.BackendNodeID
+}
+
+// AXQuery is an accessibility query that is under way in one frame.
+type AXQuery struct {
+	sent []*devtools.Pending[accessibility.QueryAXTreeResult]
+	err  error
+}
+
+// axRoles are Chromium's names of ARIA roles, where they differ or are several.
+var axRoles = map[string][]string{
+	"img": {"image", "img"}, "button": {"button", "DisclosureTriangle"}, "textbox": {"textbox", "searchbox", "spinbutton"}, "checkbox": {"checkbox", "switch", "menuitemcheckbox"},
+	"combobox": {"combobox", "listbox"}, "listbox": {"listbox", "combobox"}, "switch": {"switch", "checkbox"}, "dialog": {"dialog", "alertdialog"}, "radio": {"radio", "menuitemradio"},
+	"searchbox": {"searchbox", "textbox"},
+}
+
+// QueryAX asks for all nodes of some roles under the frame's document (of every role when none is given), or only for those whose name is
+// exactly this one, when exact is not "". Names are to be matched by the caller: the browser's own matching is exact, after style, with
+// hidden text joined in.
+func (f *Frame) QueryAX(ctx context.Context, role, exact string) *AXQuery {
+	doc, err := f.Document(ctx)
+	if err != nil {
+		return &AXQuery{err: err}
+	}
+	roles := axRoles[role]
+	if roles == nil {
+		roles = []string{role}
+	}
+	q := new(AXQuery)
+	for _, r := range roles {
+		q.sent = append(q.sent, devtools.Start(f.Session(), accessibility.QueryAXTree, accessibility.QueryAXTreeParams{ObjectID: doc, Role: r, AccessibleName: exact}))
+	}
+	return q
+}
+
+// silent roles carry no target of their own.
+var silent = map[string]bool{"statictext": true, "inlinetextbox": true, "rootwebarea": true, "none": true, "presentation": true, "labeltext": true, "linebreak": true, "listmarker": true}
+
+// Wait returns the nodes found.
+func (q *AXQuery) Wait(ctx context.Context) ([]AXNode, error) {
+	if q.err != nil {
+		return nil, q.err
+	}
+	var out []AXNode
+	for _, p := range q.sent {
+		r, err := p.Wait(ctx)
+		if err != nil {
+			if moved(err) || strings.Contains(err.Error(), "Could not find") {
+				return nil, fmt.Errorf("%w: %w", ErrNavigated, err)
+			}
+			return nil, because(ctx, err)
+		}
+		for _, n := range r.Nodes {
+			x := AXNode{Role: strings.ToLower(text(n.Role)), Name: text(n.Name), Node: n.BackendDOMNodeID}
+			if !n.Ignored && x.Name != "" && x.Node != 0 && !silent[x.Role] {
+				out = append(out, x)
+			}
+		}
+	}
+	return out, nil
+}
+
+func text(v *accessibility.Value) string {
+	var s string
+	if v == nil || json.Unmarshal(v.Value, &s) != nil {
+		return ""
+	}
+	return s
+}

@@ -1,0 +1,187 @@
+// What an element is called and what it is: roles and accessible names after ARIA in HTML and accname 1.2, as far as a page's DOM
+// tells them. The accessibility source asks Chromium itself; this serves the DOM source, evidence and snapshots.
+
+const norm = s => (s || '').replace(/[\s\u00a0\u200b]+/g, ' ').trim();
+const clip = (s, n) => s.length > n ? s.slice(0, n) + '…' : s;
+const attr = (e, n) => e.getAttribute ? e.getAttribute(n) : null;
+
+// up is the parent in the composed tree: out of a shadow root to its host.
+const up = e => e.assignedSlot || e.parentElement || (e.getRootNode && e.getRootNode() instanceof ShadowRoot ? e.getRootNode().host : null);
+
+function contains(a, b) {
+  for (let e = b; e; e = up(e)) if (e === a) return true;
+  return false;
+}
+
+// walk calls f with every element under root, open shadow trees included, in document order.
+function walk(root, f) {
+  const w = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT);
+  if (root.nodeType === 1) {
+    if (root.shadowRoot) walk(root.shadowRoot, f);
+  }
+  for (let e = w.nextNode(); e; e = w.nextNode()) {
+    f(e);
+    if (e.shadowRoot) walk(e.shadowRoot, f);
+  }
+}
+
+// roots are the document and all open shadow trees in it. They are looked for again when something changed, at most ten times a second.
+let rootsNow = null, rootsAt = 0, rootsBatch = -1;
+function roots() {
+  const t = performance.now();
+  if (rootsNow && rootsBatch === seen.batches && t - rootsAt < 100) return rootsNow;
+  rootsNow = [document]; rootsAt = t; rootsBatch = seen.batches;
+  walk(document, e => { if (e.shadowRoot) rootsNow.push(e.shadowRoot); });
+  for (const r of rootsNow) observeRoot(r);
+  return rootsNow;
+}
+
+function queryAll(selector) {
+  const out = [];
+  for (const r of roots()) out.push(...r.querySelectorAll(selector));
+  return out;
+}
+
+function visible(e) {
+  if (!e.isConnected) return false;
+  if (e.checkVisibility && !e.checkVisibility({visibilityProperty: true})) return false;
+  if (e.tagName === 'OPTION') return true;
+  for (const r of e.getClientRects()) if (r.width > 0 && r.height > 0) return true;
+  if (getComputedStyle(e).display === 'contents') return [...e.children].some(visible);
+  return false;
+}
+
+// painted is visible and not fully transparent anywhere above.
+const painted = e => visible(e) && (!e.checkVisibility || e.checkVisibility({opacityProperty: true, visibilityProperty: true}));
+
+const INPUT_ROLES = {button: 'button', submit: 'button', reset: 'button', image: 'button', file: 'button', color: 'button', checkbox: 'checkbox',
+  radio: 'radio', range: 'slider', number: 'spinbutton', search: 'searchbox', hidden: ''};
+const TAG_ROLES = {BUTTON: 'button', SUMMARY: 'button', TEXTAREA: 'textbox', OPTION: 'option', IMG: 'img', NAV: 'navigation', MAIN: 'main',
+  ASIDE: 'complementary', ARTICLE: 'article', UL: 'list', OL: 'list', MENU: 'list', LI: 'listitem', TABLE: 'table', TR: 'row', TD: 'cell',
+  TH: 'columnheader', DIALOG: 'dialog', PROGRESS: 'progressbar', METER: 'meter', OUTPUT: 'status', FIELDSET: 'group', DETAILS: 'group',
+  HR: 'separator', P: 'paragraph', IFRAME: 'iframe', FRAME: 'iframe', FIGURE: 'figure', CANVAS: 'canvas', VIDEO: 'video', AUDIO: 'audio',
+  H1: 'heading', H2: 'heading', H3: 'heading', H4: 'heading', H5: 'heading', H6: 'heading', OPTGROUP: 'group', DATALIST: 'listbox', SEARCH: 'search'};
+
+function role(e) {
+  const given = norm(attr(e, 'role')).split(' ')[0].toLowerCase();
+  if (given) return given === 'image' ? 'img' : given === 'none' ? 'presentation' : given;
+  switch (e.tagName) {
+    case 'A': case 'AREA': return e.hasAttribute('href') ? 'link' : 'generic';
+    case 'INPUT': {
+      const t = e.type;
+      if (t in INPUT_ROLES) return INPUT_ROLES[t];
+      return e.list ? 'combobox' : 'textbox';
+    }
+    case 'SELECT': return e.multiple || e.size > 1 ? 'listbox' : 'combobox';
+    case 'SECTION': return labelled(e) ? 'region' : 'generic';
+    case 'FORM': return labelled(e) ? 'form' : 'generic';
+    case 'HEADER': return e.closest('article,aside,main,nav,section') ? 'generic' : 'banner';
+    case 'FOOTER': return e.closest('article,aside,main,nav,section') ? 'generic' : 'contentinfo';
+  }
+  if (TAG_ROLES[e.tagName]) return TAG_ROLES[e.tagName];
+  if (e.isContentEditable && !(e.parentElement && e.parentElement.isContentEditable)) return 'textbox';
+  return 'generic';
+}
+
+const labelled = e => e.hasAttribute('aria-label') || e.hasAttribute('aria-labelledby') || e.hasAttribute('title');
+const FROM_CONTENT = new Set(['button', 'link', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'option', 'radio', 'checkbox', 'switch', 'tab',
+  'treeitem', 'heading', 'cell', 'gridcell', 'columnheader', 'rowheader', 'row', 'tooltip', 'listitem']);
+
+function byIDs(e, ids) {
+  const root = e.getRootNode();
+  return norm(ids.split(/\s+/).map(i => root.getElementById && root.getElementById(i)).filter(Boolean).map(x => attr(x, 'aria-label') || textOf(x)).join(' '));
+}
+
+// textOf is the text of a subtree as a name reads it: hidden parts left out, images by their alternatives.
+function textOf(e, depth = 0) {
+  if (depth > 12) return '';
+  let s = '';
+  const nodes = e.shadowRoot ? e.shadowRoot.childNodes : e.tagName === 'SLOT' && e.assignedNodes().length ? e.assignedNodes() : e.childNodes;
+  for (const n of nodes) {
+    if (n.nodeType === 3) { s += n.data; continue; }
+    if (n.nodeType !== 1 || n.tagName === 'STYLE' || n.tagName === 'SCRIPT' || n.tagName === 'TEMPLATE') continue;
+    if (attr(n, 'aria-hidden') === 'true' || n.hidden) continue;
+    const st = getComputedStyle(n);
+    if (st.display === 'none' || st.visibility === 'hidden') continue;
+    const l = attr(n, 'aria-label') || (n.tagName === 'IMG' || n.tagName === 'AREA' ? attr(n, 'alt') : '') ||
+      (n.tagName.toLowerCase() === 'svg' ? (n.querySelector('title') || {}).textContent : '');
+    const t = l || (n.tagName === 'INPUT' || n.tagName === 'TEXTAREA' ? (n.type === 'password' ? '' : n.value) :
+      n.tagName === 'SELECT' ? [...n.selectedOptions].map(o => o.label).join(' ') : textOf(n, depth + 1));
+    s += st.display === 'inline' || st.display === 'contents' ? t : ' ' + t + ' ';
+  }
+  return s;
+}
+
+function labelText(e) {
+  if (!e.labels || !e.labels.length) return '';
+  return norm([...e.labels].map(l => {
+    let s = '';
+    for (const n of l.childNodes) s += n.nodeType === 3 ? n.data : n.nodeType === 1 && n !== e && !n.contains(e) ? attr(n, 'aria-label') || textOf(n) :
+      n.nodeType === 1 && n !== e ? ' ' + textOf(n) : '';
+    return s;
+  }).join(' '));
+}
+
+// name is the accessible name.
+function name(e) {
+  const by = attr(e, 'aria-labelledby');
+  if (by) { const s = byIDs(e, by); if (s) return clip(s, 500); }
+  const l = norm(attr(e, 'aria-label'));
+  if (l) return clip(l, 500);
+  const r = role(e);
+  switch (e.tagName) {
+    case 'INPUT':
+      if (e.type === 'submit' || e.type === 'reset' || e.type === 'button') return norm(e.value) || {submit: 'Submit', reset: 'Reset'}[e.type] || norm(attr(e, 'title'));
+      if (e.type === 'image') return norm(attr(e, 'alt') || attr(e, 'title') || 'Submit');
+      // fall through
+    case 'TEXTAREA': case 'SELECT': case 'METER': case 'PROGRESS': case 'OUTPUT':
+      return clip(labelText(e) || norm(attr(e, 'title')) || norm(attr(e, 'placeholder')), 500);
+    case 'IMG': case 'AREA': return norm(attr(e, 'alt') || attr(e, 'title'));
+    case 'FIELDSET': { const g = e.querySelector(':scope > legend'); return g ? norm(textOf(g)) : norm(attr(e, 'title')); }
+    case 'TABLE': return e.caption ? norm(textOf(e.caption)) : norm(attr(e, 'title'));
+    case 'FIGURE': { const g = e.querySelector(':scope > figcaption'); return g ? norm(textOf(g)) : ''; }
+    case 'DETAILS': { const g = e.querySelector(':scope > summary'); return g ? norm(textOf(g)) : ''; }
+    case 'IFRAME': case 'FRAME': return norm(attr(e, 'title') || attr(e, 'name'));
+    case 'OPTION': return norm(e.label);
+    case 'BUTTON': if (e.labels && e.labels.length && !norm(textOf(e))) return labelText(e);
+  }
+  if (e.tagName.toLowerCase() === 'svg') return norm((e.querySelector('title') || {}).textContent);
+  if (FROM_CONTENT.has(r)) return clip(norm(textOf(e)) || norm(attr(e, 'title')), 500);
+  return norm(attr(e, 'title')) || (e.isContentEditable ? norm(attr(e, 'placeholder') || attr(e, 'data-placeholder')) : '');
+}
+
+// Which elements people act on.
+const INTERACTIVE = 'button,a[href],area[href],input:not([type=hidden]),select,textarea,summary,option,[role=button],[role=link],[role=tab],[role=menuitem],' +
+  '[role=menuitemcheckbox],[role=menuitemradio],[role=option],[role=checkbox],[role=radio],[role=switch],[role=combobox],[role=textbox],[role=searchbox],' +
+  '[role=slider],[role=spinbutton],[role=treeitem],[contenteditable=""],[contenteditable=true],[contenteditable=plaintext-only]';
+const HANDLED = '[onclick],[onmousedown],[onpointerdown],[tabindex]:not([tabindex="-1"])';
+const interactive = e => e.matches(INTERACTIVE);
+const editable = e => e.isContentEditable || e.tagName === 'TEXTAREA' || (e.tagName === 'INPUT' &&
+  !/^(button|submit|reset|image|checkbox|radio|file|hidden|color|range)$/.test(e.type));
+
+function enabled(e) {
+  if (e.matches(':disabled')) return false;
+  for (let p = e; p; p = up(p)) if (attr(p, 'aria-disabled') === 'true' || p.inert) return false;
+  return true;
+}
+
+// describe is the element in words: button "Play".
+function describe(e) {
+  if (!e || !e.tagName) return 'nothing';
+  const r = role(e), n = name(e) || (r === 'generic' ? clip(norm(e.textContent), 40) : '');
+  const what = r && r !== 'generic' && r !== 'presentation' ? r : e.tagName.toLowerCase();
+  return what + (n ? ` "${clip(n, 60)}"` : e.id ? `#${e.id}` : e.classList && e.classList.length ? '.' + e.classList[0] : '');
+}
+
+// path is a short CSS selector that leads to the element in its own tree.
+function path(e) {
+  const root = e.getRootNode(), parts = [];
+  const alone = s => { try { return root.querySelectorAll(s).length === 1; } catch { return false; } };
+  for (let p = e; p && p.nodeType === 1 && parts.length < 6; p = p.parentElement) {
+    if (p.id && alone('#' + CSS.escape(p.id))) { parts.unshift('#' + CSS.escape(p.id)); return parts.join(' > '); }
+    const t = p.tagName.toLowerCase(), same = p.parentElement ? [...p.parentElement.children].filter(c => c.tagName === p.tagName) : [p];
+    parts.unshift(same.length > 1 ? `${t}:nth-of-type(${same.indexOf(p) + 1})` : t);
+    if (alone(parts.join(' > '))) break;
+  }
+  return parts.join(' > ');
+}

@@ -1,0 +1,188 @@
+// The gate: what must hold before an action is sent. Everything here only looks, except for scrolling.
+
+// stand is what to aim at for an element: itself, or its label when it is a field that is not shown itself.
+const stand = e => visible(e) || !e.labels ? e : [...e.labels].find(visible) || e;
+
+// boxOf is the part of the element to aim at: its first line box that has an area.
+function boxOf(e) {
+  e = stand(e);
+  const rs = [...e.getClientRects()].filter(r => r.width > 0 && r.height > 0);
+  const r = rs.length > 1 && getComputedStyle(e).display === 'inline' ? rs[0] : e.getBoundingClientRect();
+  if (!(r.width > 0 && r.height > 0) && rs.length === 0) for (const c of e.children) { const b = boxOf(c); if (b.w > 0 && b.h > 0) return b; }
+  return {x: r.left, y: r.top, w: r.width, h: r.height};
+}
+const same = (a, b) => a.x === b.x && a.y === b.y && a.w === b.w && a.h === b.h;
+
+// deepAt is the element at a point, into open shadow trees.
+function deepAt(x, y) {
+  let e = document.elementFromPoint(x, y);
+  while (e && e.shadowRoot) {
+    const i = e.shadowRoot.elementFromPoint(x, y);
+    if (!i || i === e) break;
+    e = i;
+  }
+  return e;
+}
+
+// takes reports whether a click on what was hit reaches the element.
+function takes(e, hit) {
+  if (!hit) return false;
+  if (contains(e, hit)) return true;
+  if (e.labels) for (const l of e.labels) if (contains(l, hit)) return true;
+  for (let r = e.getRootNode(); r instanceof ShadowRoot; r = r.host.getRootNode()) if (r.mode === 'closed' && r.host === hit) return true;
+  if (getComputedStyle(e).pointerEvents === 'none' && contains(hit, e)) return true;
+  return false;
+}
+
+// pointOn finds a point where a click reaches the element, and says what is in the way when there is none.
+function pointOn(e) {
+  const b = boxOf(e), L = Math.max(b.x, 0), T = Math.max(b.y, 0), R = Math.min(b.x + b.w, innerWidth), B = Math.min(b.y + b.h, innerHeight);
+  if (R - L <= 0 || B - T <= 0) return {out: true, box: b};
+  let cover = null;
+  for (const [fx, fy] of [[.5, .5], [.25, .5], [.75, .5], [.5, .25], [.5, .75], [.1, .1], [.9, .1], [.1, .9], [.9, .9]]) {
+    const x = L + (R - L) * fx, y = T + (B - T) * fy, hit = deepAt(x, y);
+    if (takes(e, hit)) return {x, y, box: b};
+    cover = cover || hit;
+  }
+  return {cover, box: b};
+}
+
+// lacking says what stands between a disabled element and its being enabled: unticked boxes and empty fields of its form that must be filled.
+function lacking(e) {
+  const form = e.form || e.closest('form') || e.closest('[role=form],fieldset,dialog,section,article,main') || document.body;
+  const out = [];
+  for (const f of form.querySelectorAll('input,select,textarea,[role=checkbox],[role=switch]')) {
+    if (f === e || f.disabled || !visible(f) && !(f.labels && [...f.labels].some(visible))) continue;
+    const req = f.required || attr(f, 'aria-required') === 'true', r = role(f), n = name(f) || attr(f, 'name') || f.id || r;
+    if ((r === 'checkbox' || r === 'switch') && !(f.checked || attr(f, 'aria-checked') === 'true')) out.push({w: req ? 0 : 2, s: `the box "${clip(n, 80)}" is not ticked`});
+    else if (r === 'radio' && req && !form.querySelector(`input[type=radio][name="${CSS.escape(f.name)}"]:checked`)) out.push({w: 0, s: `no choice is made for "${clip(f.name || n, 80)}"`});
+    else if ((editable(f) || f.tagName === 'SELECT') && !f.value) out.push({w: req ? 0 : 3, s: `the field "${clip(n, 80)}" is empty`});
+    else if (f.willValidate && !f.validity.valid) out.push({w: 1, s: `the field "${clip(n, 80)}" is not valid: ${clip(f.validationMessage, 80)}`});
+  }
+  out.sort((a, b) => a.w - b.w);
+  const must = out.filter(o => o.w < 2);
+  return (must.length ? must : out).slice(0, 4).map(o => o.s);
+}
+
+// coverOf describes what is in the way: its outermost own layer, and a control that closes it when it is of a kind that is harmless to close.
+const REFUSE = /^(reject( all)?( cookies)?|decline( all)?|refuse( all)?|deny( all)?|necessary( cookies)? only|only necessary( cookies)?|(use |accept )?(only )?(essential|necessary|required)( cookies)?( only)?|no,? thanks|no thank you|not now|maybe later|dismiss|skip|close|close (dialog|popup|banner|modal|this)|continue without (accepting|agreeing)|×|✕|✖|x|모두 거부|거부|닫기|필수만( 허용)?|나중에|拒否する?|すべて拒否|閉じる|必要なもののみ|後で)$/i;
+const COOKIE = /cookie|consent|gdpr|privacy|쿠키|クッキー|プライバシー/i;
+const NEWSLETTER = /newsletter|subscribe|sign up for (our|the)|mailing list|special offers?|뉴스레터|구독|メールマガジン|ニュースレター/i;
+function layerOf(hit, e) {
+  let layer = hit;
+  for (let p = hit; p && p.tagName !== 'BODY' && p.tagName !== 'HTML' && !contains(p, e); p = up(p)) layer = p;
+  return layer;
+}
+function coverOf(hit, e) {
+  const layer = layerOf(hit, e);
+  let kind = '', close = null;
+  const words = clip(norm((attr(layer, 'aria-label') || '') + ' ' + layer.id + ' ' + (typeof layer.className === 'string' ? layer.className : '') + ' ' + textOf(layer)), 3000);
+  let scope = layer;
+  if (!norm(layer.textContent)) { // a backdrop: its dialog is beside it
+    const d = queryAll('dialog[open],[role=dialog],[role=alertdialog],[aria-modal=true]').filter(visible);
+    if (d.length === 1) scope = d[0];
+  }
+  const all = scope === layer ? words : clip(norm(scope.id + ' ' + textOf(scope)), 3000);
+  if (COOKIE.test(all)) kind = 'cookie banner';
+  else if (NEWSLETTER.test(all) && !/password|log ?in|checkout|pay/i.test(all)) kind = 'newsletter popup';
+  if (kind) {
+    const cs = [...scope.querySelectorAll('button,a,[role=button],input[type=button],input[type=submit]')].filter(visible).filter(c => REFUSE.test(norm(name(c))) || REFUSE.test(norm(c.textContent)));
+    const rank = c => /reject|declin|refus|deny|거부|拒否/i.test(name(c)) ? 0 : /necessary|essential|required|필수|必要/i.test(name(c)) ? 1 : 2;
+    cs.sort((a, b) => rank(a) - rank(b));
+    close = cs.length ? number(keep(cs[0])) : null;
+  }
+  return {words: describe(scope) + (scope !== layer ? '' : !name(scope) && norm(scope.textContent) ? ` (“${clip(norm(textOf(scope)), 80)}”)` : ''), kind, close, control: close ? describe(element(close)) : ''};
+}
+
+// scroll brings the element into view where it is not, and reports whether it had to.
+function scroll(e) {
+  e = stand(e);
+  const b = boxOf(e);
+  const cx = b.x + b.w / 2, cy = b.y + b.h / 2;
+  let clipped = cx < 0 || cy < 0 || cx > innerWidth || cy > innerHeight;
+  for (let p = up(e); p && !clipped && p.tagName !== 'BODY' && p.tagName !== 'HTML'; p = up(p)) {
+    const st = getComputedStyle(p);
+    if (/(auto|scroll|hidden|clip)/.test(st.overflow + st.overflowX + st.overflowY)) { const r = p.getBoundingClientRect(); clipped = cx < r.left || cx > r.right || cy < r.top || cy > r.bottom; }
+    if (st.position === 'fixed') break;
+  }
+  if (clipped || window !== top) e.scrollIntoView({block: clipped ? 'center' : 'nearest', inline: clipped ? 'center' : 'nearest', behavior: 'instant'});
+  return clipped;
+}
+
+// gate waits until the element can be acted on, and returns where; or what stands in the way.
+// o: {id, pointer: a point is needed, known: {box, at} from an earlier look, max ms}
+async function gate(o) {
+  let e = alive(element(o.id));
+  if (!e || !e.isConnected) return {failure: 'stale'};
+  const end = now() + o.max;
+  let scrolled = scroll(e), box = boxOf(e), since = now(), steady = 0, moved = false, replaced = 0;
+  if (scrolled) await frame();
+  const early = o.known && !scrolled && now() - o.known.at >= 15 && same(o.known.box, box) && document.getAnimations && !document.getAnimations().some(a => a.playState === 'running' && a.effect && a.effect.target && contains(a.effect.target, e)) ? 1 : 0;
+  steady = early;
+  for (;;) {
+    await frame();
+    if (!e.isConnected) {
+      const twin = alive(e);
+      if (!twin || ++replaced > 200) return {failure: 'stale', replaced};
+      e = twin; number(e);
+      const b = boxOf(e);
+      if (same(b, box)) steady++; else { steady = 0; box = b; }
+    } else {
+      const b = boxOf(e);
+      if (same(b, box)) steady++; else { steady = 0; box = b; moved = true; }
+    }
+    if (steady >= 2 && visible(stand(e))) {
+      if (!enabled(e)) { if (now() - since >= (o.patience || 0)) return {failure: 'disabled', lacking: lacking(e), words: describe(e)}; }
+      else if (!o.pointer) break;
+      else {
+        const p = pointOn(e);
+        if (p.x !== undefined) return {id: number(keep(e)), x: p.x, y: p.y, box: p.box, words: describe(e), moved, ms: now() - since};
+        if (p.out) { if (scrolled) return {failure: 'covered', words: describe(e), cover: {words: 'the edge of the page: it lies outside of what can be scrolled to', kind: '', close: null}}; scroll(e); scrolled = true; e.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'}); steady = 0; continue; }
+        if (now() - since >= (o.patience || 0)) return {failure: 'covered', words: describe(e), cover: p.cover ? coverOf(p.cover, e) : {words: 'nothing that can be named', kind: '', close: null}};
+      }
+    }
+    if (now() >= end) {
+      if (!visible(stand(e))) return {failure: 'hidden', words: describe(e)};
+      return {failure: 'moving', words: describe(e)};
+    }
+  }
+  return {id: number(keep(e)), x: 0, y: 0, box, words: describe(e), moved, ms: now() - since};
+}
+
+// aim is the last look before the dispatch: the point again, at this very moment.
+function aim(id) {
+  const e = alive(element(id));
+  if (!e || !e.isConnected) return null;
+  const p = pointOn(e);
+  return p.x === undefined ? null : {id: number(keep(e)), x: p.x, y: p.y};
+}
+
+// owner looks at a frame's element from the page that holds it: where its content begins, how it is scaled, and what a point in it hits.
+function owner(e, x, y) {
+  const b = e.getBoundingClientRect(), st = getComputedStyle(e);
+  const sx = e.offsetWidth ? b.width / e.offsetWidth : 1, sy = e.offsetHeight ? b.height / e.offsetHeight : 1;
+  const ox = b.left + (e.clientLeft + parseFloat(st.paddingLeft || 0)) * sx, oy = b.top + (e.clientTop + parseFloat(st.paddingTop || 0)) * sy;
+  const px = ox + x * sx, py = oy + y * sy, hit = deepAt(px, py);
+  const inside = px >= 0 && py >= 0 && px < innerWidth && py < innerHeight;
+  return {id: number(keep(e)), x: px, y: py, ok: hit === e, inside, cover: hit && hit !== e ? coverOf(hit, e) : null, within: containers(e), name: name(e), w: b.width, h: b.height};
+}
+
+// at describes what is at a point, for actions that were found in a picture.
+function at(x, y) {
+  const hit = deepAt(x, y);
+  if (!hit) return null;
+  let e = hit;
+  for (let p = hit; p; p = up(p)) if (interactive(p)) { e = p; break; }
+  if (e.tagName === 'LABEL' && e.control) e = e.control;
+  return {id: number(keep(e)), frame: e.tagName === 'IFRAME' || e.tagName === 'FRAME', words: describe(e), enabled: enabled(e), lacking: enabled(e) ? [] : lacking(e), canvas: e.tagName === 'CANVAS', editable: editable(e)};
+}
+
+// look remembers where the elements with these numbers are, so that the gate can tell whether they moved since.
+function look(ids) {
+  const out = {};
+  for (const id of ids) { const e = element(id); if (e) out[id] = {box: boxOf(e), at: now()}; }
+  return out;
+}
+
+// gone resolves when the element cannot be seen any more, or after max ms.
+const gone = (id, max) => until(() => { const e = element(id); return !e || !e.isConnected || !painted(e) || deepAt(boxOf(e).x + boxOf(e).w / 2, boxOf(e).y + boxOf(e).h / 2) === null; }, max);

@@ -1,0 +1,170 @@
+// Evidence: the state of the page, of the target and of the elements that conditions ask for, in one look.
+
+const MAX_TEXT = 100000, MAX_LIST = 50;
+const ERRORISH = /error|fail(ed|ure)|invalid|went wrong|not (be )?(saved|sent|completed|possible|allowed|found)|could ?n.t|cannot|can.t|denied|refused|unable|problem|오류|실패|잘못|エラー|失敗|無効|できません/i;
+
+function checkedOf(e) {
+  if ('checked' in e && /^(checkbox|radio)$/.test(e.type)) return e.indeterminate ? false : e.checked;
+  const a = attr(e, 'aria-checked');
+  return a === null ? undefined : a === 'true';
+}
+const flag = (e, n) => { const a = attr(e, n); return a === null ? undefined : a === 'true'; };
+function expandedOf(e) {
+  if (e.tagName === 'SUMMARY' && e.parentElement && e.parentElement.tagName === 'DETAILS') return e.parentElement.open;
+  if (e.tagName === 'DETAILS') return e.open;
+  return flag(e, 'aria-expanded');
+}
+function valueOf(e) {
+  if (e.type === 'password') return undefined;
+  if (/^(INPUT|TEXTAREA|SELECT|OUTPUT|METER|PROGRESS)$/.test(e.tagName)) return clip(String(e.value), 10000);
+  if (e.isContentEditable) return clip(editableText(e), 10000);
+  const a = attr(e, 'aria-valuetext') || attr(e, 'aria-valuenow');
+  return a === null || a === '' ? undefined : a;
+}
+const editableText = e => e.innerText.replace(/\u00a0/g, ' ').replace(/\n$/, '');
+const focusedOf = e => deepActive() === e || (e.contains(document.activeElement) && e.isContentEditable);
+const shownText = e => e.type === 'password' ? '' : clip(norm(e.innerText !== undefined ? e.innerText : e.textContent), 5000);
+
+// target is the state of the element that is acted on; every field has a value, so that conditions never read nothing.
+function target(id) {
+  const gone = {exists: false, visible: false, enabled: false, focused: false, checked: false, selected: [], selected_labels: [], expanded: false, pressed: false, value: '', text: '', name: '', role: ''};
+  const e = id ? alive(element(id)) : null;
+  if (!e || !e.isConnected) return gone;
+  const opts = e.tagName === 'SELECT' ? [...e.selectedOptions] : [];
+  const custom = opts.length ? [] : queryIn(e, '[role=option][aria-selected=true]');
+  return {
+    exists: true, visible: visible(stand(e)), enabled: enabled(e), focused: focusedOf(e), checked: checkedOf(e) || false,
+    selected: opts.length ? opts.map(o => o.value) : custom.map(o => attr(o, 'data-value') || norm(o.textContent)),
+    selected_labels: opts.length ? opts.map(o => norm(o.label)) : custom.length ? custom.map(o => norm(o.textContent)) : listTrigger(e) ? [shownText(e)].filter(Boolean) : [],
+    expanded: expandedOf(e) || false, pressed: flag(e, 'aria-pressed') || false, value: valueOf(e) || '', text: shownText(e), name: name(e), role: role(e),
+  };
+}
+const listTrigger = e => e.tagName !== 'SELECT' && (attr(e, 'role') === 'combobox' || attr(e, 'aria-haspopup') === 'listbox') && e.tagName !== 'INPUT';
+const queryIn = (e, s) => { const ids = attr(e, 'aria-controls') || attr(e, 'aria-owns'); const c = ids && document.getElementById(ids); return [...e.querySelectorAll(s), ...(c ? c.querySelectorAll(s) : [])]; };
+
+function state(e) {
+  const s = {exists: true, visible: visible(e), enabled: enabled(e), focused: focusedOf(e)};
+  const put = (k, v) => { if (v !== undefined) s[k] = v; };
+  put('checked', checkedOf(e));
+  const picked = e.tagName === 'OPTION' ? e.selected : flag(e, 'aria-selected');
+  if (e.tagName === 'SELECT') {
+    put('selected', [...e.selectedOptions].map(o => o.value));
+    put('selected_labels', [...e.selectedOptions].map(o => norm(o.label)));
+  } else if (picked !== undefined) {
+    put('selected', picked ? [e.tagName === 'OPTION' ? e.value : norm(e.textContent)] : []);
+    put('selected_labels', picked ? [norm(e.label || e.textContent)] : []);
+  }
+  put('expanded', expandedOf(e));
+  put('pressed', flag(e, 'aria-pressed'));
+  put('value', valueOf(e));
+  put('text', shownText(e));
+  put('name', name(e));
+  put('role', role(e));
+  return s;
+}
+
+const ROLE_KIN = {textbox: ['textbox', 'searchbox'], checkbox: ['checkbox', 'switch', 'menuitemcheckbox'], img: ['img', 'image'], combobox: ['combobox', 'listbox'], button: ['button', 'summary']};
+const roleFits = (want, is) => !want || want === is || (ROLE_KIN[want] || []).includes(is);
+
+// ask answers element(name, role): the best of those whose name is the same, letter for letter or, failing that, but for case and spaces.
+function ask(q) {
+  const want = norm(q.name), low = want.toLowerCase();
+  let best = 0, list = [];
+  const offer = (rank, e) => { if (rank > best) { best = rank; list = [e]; } else if (rank === best) list.push(e); };
+  const found = gather({name: q.name}) || [];
+  for (const e of found) {
+    if (!roleFits(q.role, role(e))) continue;
+    const acc = name(e), all = names(e).slice(0, 6);
+    const rank = acc === want ? 4 : all.includes(want) ? 3 : acc.toLowerCase() === low ? 2 : all.some(n => n.toLowerCase() === low) ? 1 : 0;
+    if (rank) offer(rank, e);
+  }
+  if (!q.name && q.role) for (const e of queryAll('*')) if (role(e) === q.role) offer(1, e);
+  list = merge(list);
+  const shown = list.filter(visible);
+  if (!list.length) return {rank: 0, state: {exists: false, visible: false, count: 0}};
+  const s = state((shown.length ? shown : list)[0]);
+  s.count = (shown.length ? shown : list).length;
+  return {rank: best * 2 + (shown.length ? 1 : 0), state: s};
+}
+
+// pageText is the visible text, open shadow trees included.
+function pageText(root = document.body) {
+  if (!root) return '';
+  let s = root.innerText || '';
+  for (const r of roots()) if (r instanceof ShadowRoot && (root === document.body || contains(root, r.host)) && visible(r.host)) for (const c of r.children) if (c.innerText && c.tagName !== 'STYLE') s += '\n' + c.innerText;
+  return s.length > MAX_TEXT ? s.slice(0, MAX_TEXT) : s;
+}
+
+function modals() {
+  const out = [];
+  for (const e of queryAll('dialog[open],[role=dialog],[role=alertdialog],[aria-modal=true]')) {
+    if (!painted(e) || out.some(o => contains(o.e, e))) continue;
+    if (e.tagName === 'DIALOG' && !e.matches(':modal') && attr(e, 'aria-modal') !== 'true' && attr(e, 'role') === null) continue;
+    const h = e.querySelector(HEADING);
+    const n = name(e) || (h ? norm(textOf(h)) : '') || clip(norm(textOf(e)), 80);
+    const text = clip(norm(textOf(e)), 300);
+    out.push({e, name: n, text, error: role(e) === 'alertdialog' ? ERRORISH.test(text) || true : ERRORISH.test(text), id: number(e)});
+    if (out.length >= MAX_LIST) break;
+  }
+  return out;
+}
+
+// observe takes evidence. o: {target, elements, text, mark}
+function observe(o) {
+  if (o.mark) marked = {call: o.mark, at: now(), target: o.target || 0, base: fingerprint()};
+  const dialogs = modals();
+  const errors = [];
+  for (const e of queryAll('[role=alert]')) { const t = clip(norm(textOf(e)), 500); if (t && painted(e) && !errors.includes(t)) errors.push(t); if (errors.length >= MAX_LIST) break; }
+  for (const d of dialogs) if (d.error && !errors.includes(d.text)) errors.push(d.text);
+  return {
+    url: location.href, title: document.title, ready: document.readyState === 'complete', state: document.readyState,
+    modals: dialogs.map(d => ({name: d.name, text: d.text, error: d.error, id: d.id})), errors,
+    media: queryAll('video,audio').slice(0, MAX_LIST).map(m => ({paused: m.paused, current_time: m.currentTime || 0, ended: m.ended})),
+    text: o.text ? pageText() : '',
+    target: o.target ? target(o.target) : null,
+    elements: (o.elements || []).map(ask),
+    effect: armed ? armed.report() : null,
+  };
+}
+let marked = null;
+
+// recall tells a process that has just come what this page knows of the latest attempt at a call. Attempts are named CALL/NUMBER.
+function recall(call) {
+  const mine = x => !!x && typeof x.call === 'string' && x.call.startsWith(call + '/');
+  const known = mine(marked), hit = mine(armed) && (!known || armed.call === marked.call);
+  const cur = fingerprint();
+  return {
+    known: known || hit, armed: hit ? armed.report() : null, target: hit && armed.el ? number(armed.el) : known ? marked.target : 0,
+    moved: known ? Object.keys(marked.base).filter(k => k !== 'scroll' && marked.base[k] !== cur[k]) : [],
+    input: known && seen.lastInput > marked.at, changed: known && seen.last > marked.at,
+    requests: known ? performance.getEntriesByType('resource').filter(r => r.startTime > marked.at && !/favicon/.test(r.name)).length : 0,
+  };
+}
+
+// waitText resolves when a text is visible (or gone), or after max ms; to whether it is.
+function waitText(text, gone, max) {
+  const want = norm(text);
+  return until(() => norm(pageText()).includes(want) !== gone, max);
+}
+
+// until resolves when f holds, tried after every change, or after max ms.
+function until(f, max) {
+  return new Promise(resolve => {
+    const end = now() + max;
+    let timer, last = -1e9;
+    const done = ok => { waiting.delete(check); for (const t of SIGNS_OF_CHANGE) removeEventListener(t, check, true); clearTimeout(timer); resolve(ok); };
+    const check = () => {
+      clearTimeout(timer);
+      const t = now();
+      if (t - last < 16) { timer = setTimeout(check, 16 - (t - last)); return; }
+      last = t;
+      if (f()) return done(true);
+      if (t >= end) return done(false);
+      timer = setTimeout(check, Math.min(end - t, 250)); // what changes without a mutation (a style sheet, an animation) is seen by this
+    };
+    waiting.add(check);
+    for (const t of SIGNS_OF_CHANGE) addEventListener(t, check, true);
+    check();
+  });
+}
+const SIGNS_OF_CHANGE = ['input', 'change', 'toggle', 'transitionend', 'animationend', 'load', 'resize', 'scroll'];

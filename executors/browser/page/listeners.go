@@ -1,0 +1,66 @@
+package page
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/chromedp/cdproto/domdebugger"
+	"github.com/chromedp/cdproto/runtime"
+
+	"toolsvc/executors/browser/devtools"
+)
+
+// maxAncestors bounds how far up listeners are looked for.
+const maxAncestors = 40
+
+// Listens reports whether the page listens to one of the event types on the node, on anything above it, or on the window. Our own
+// listeners live in another world and are not counted. The node is the one at the point (in the frame's own viewport); a negative point means
+// the one that has the focus.
+func (f *Frame) Listens(ctx context.Context, x, y float64, types map[string]bool) (bool, error) {
+	f.tab.mu.Lock()
+	main, s := f.main, f.session
+	f.tab.mu.Unlock()
+	// The chain is collected without touching anything of the page's: a function of our own text, run in the page's world because
+	// listeners are only told to the world that they belong to.
+	r, err := devtools.Call(ctx, s, runtime.Evaluate, runtime.EvaluateParams{ContextID: main, ObjectGroup: "toolsvc-listeners", Expression: chain(x, y)})
+	if err != nil || r.Result == nil || r.Result.ObjectID == "" {
+		return true, err // not knowing counts as yes: then the watch is long
+	}
+	defer devtools.Start(s, runtime.ReleaseObjectGroup, runtime.ReleaseObjectGroupParams{ObjectGroup: "toolsvc-listeners"})
+	own := true
+	props, err := devtools.Call(ctx, s, runtime.GetProperties, runtime.GetPropertiesParams{ObjectID: r.Result.ObjectID, OwnProperties: &own})
+	if err != nil {
+		return true, err
+	}
+	var sent []*devtools.Pending[domdebugger.GetEventListenersResult]
+	for _, p := range props.Result {
+		if p.Value != nil && p.Value.ObjectID != "" && len(sent) < maxAncestors && (p.Value.Subtype == "node" || p.Value.ClassName == "Window") {
+			sent = append(sent, devtools.Start(s, domdebugger.GetEventListeners, domdebugger.GetEventListenersParams{ObjectID: p.Value.ObjectID}))
+		}
+	}
+	found := false
+	for _, p := range sent {
+		r, err := p.Wait(ctx)
+		if err != nil {
+			return true, err
+		}
+		for _, l := range r.Listeners {
+			found = found || types[l.Type]
+		}
+	}
+	return found, nil
+}
+
+// chain is an expression for the elements from a point upwards, the document and the window.
+func chain(x, y float64) string {
+	if x < 0 {
+		return fmt.Sprintf(`(() => { const out = []; let e = document.activeElement;
+		while (e && e.shadowRoot && e.shadowRoot.activeElement) e = e.shadowRoot.activeElement;
+		for (; e && out.length < %d; e = e.parentNode || e.host) out.push(e);
+		if (!out.includes(document)) out.push(document); out.push(window); return out; })()`, maxAncestors-2)
+	}
+	return fmt.Sprintf(`(() => { const out = []; let e = document.elementFromPoint(%f, %f);
+		while (e && e.shadowRoot) { const i = e.shadowRoot.elementFromPoint(%[1]f, %[2]f); if (!i || i === e) break; e = i; }
+		for (; e && out.length < %d; e = e.parentNode || e.host) out.push(e);
+		if (!out.includes(document)) out.push(document); out.push(window); return out; })()`, x, y, maxAncestors-2)
+}

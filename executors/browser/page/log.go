@@ -1,0 +1,259 @@
+package page
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+
+	"toolsvc/executors/browser/devtools"
+)
+
+// maxLogged bounds each list of a tab's log; the oldest half goes when it is full.
+const maxLogged = 4000
+
+// Dialog is a JavaScript dialog (alert, confirm, prompt, beforeunload), which was answered at once.
+type Dialog struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// Request is a network request of the page or of one of its frames.
+type Request struct {
+	Method string
+	URL    string
+	// Status is 0 while there is no answer.
+	Status int
+	// Document reports the request for the page itself.
+	Document bool
+	// Open reports that its answer is not complete yet.
+	Open bool
+	// Stream reports a connection that stays open by its nature: a WebSocket, an event source.
+	Stream bool
+	At     time.Time
+
+	id     network.RequestID
+	loader cdp.LoaderID
+}
+
+// key is what makes requests of a poll the same.
+func (r *Request) key() string {
+	u, _, _ := strings.Cut(r.URL, "?")
+	return r.Method + " " + u
+}
+
+// log keeps what happened in a tab, with positions that only grow.
+type log struct {
+	requests   []*Request
+	open       map[network.RequestID]*Request
+	dialogs    []Dialog
+	exceptions []string
+	dropped    Mark // what was dropped from the front of each list
+
+	starts, loads, navigations int
+	loader                     cdp.LoaderID
+	choosers, popups           int
+	downloads                  int
+}
+
+// Mark is a moment in a tab's log.
+type Mark struct {
+	Requests, Dialogs, Exceptions int
+	Starts, Loads, Navigations    int
+	Choosers, Popups, Downloads   int
+	At                            time.Time
+}
+
+func (l *log) init() { l.open = map[network.RequestID]*Request{} }
+
+func (l *log) navigated(id cdp.LoaderID) {
+	l.navigations++
+	l.loader = id
+}
+
+func (l *log) dialog(d Dialog) {
+	l.dialogs = append(l.dialogs, d)
+	if len(l.dialogs) > maxLogged {
+		l.dropped.Dialogs += maxLogged / 2
+		l.dialogs = append([]Dialog(nil), l.dialogs[maxLogged/2:]...)
+	}
+}
+
+func (l *log) event(ev devtools.Event) bool {
+	switch ev.Method {
+	case network.RequestWillBeSent.Method:
+		if e, ok := devtools.As(ev, network.RequestWillBeSent); ok {
+			l.request(e)
+		}
+	case network.ResponseReceived.Method:
+		if e, ok := devtools.As(ev, network.ResponseReceived); ok && e.Response != nil {
+			if r := l.open[e.RequestID]; r != nil {
+				r.Status = int(e.Response.Status)
+			}
+		}
+	case network.LoadingFinished.Method:
+		if e, ok := devtools.As(ev, network.LoadingFinished); ok {
+			l.finish(e.RequestID)
+		}
+	case network.LoadingFailed.Method:
+		if e, ok := devtools.As(ev, network.LoadingFailed); ok {
+			l.finish(e.RequestID)
+		}
+	case network.WebSocketFrameSent.Method:
+		if e, ok := devtools.As(ev, network.WebSocketFrameSent); ok {
+			l.add(&Request{Method: "WS", URL: "websocket:" + string(e.RequestID), At: time.Now(), Stream: true})
+		}
+	case runtime.ExceptionThrown.Method:
+		if e, ok := devtools.As(ev, runtime.ExceptionThrown); ok && e.ExceptionDetails != nil {
+			d := e.ExceptionDetails
+			msg := d.Text
+			if d.Exception != nil && d.Exception.Description != "" {
+				msg, _, _ = strings.Cut(d.Exception.Description, "\n")
+			}
+			l.exceptions = append(l.exceptions, msg)
+			if len(l.exceptions) > maxLogged {
+				l.dropped.Exceptions += maxLogged / 2
+				l.exceptions = append([]string(nil), l.exceptions[maxLogged/2:]...)
+			}
+		}
+	case cdppage.FileChooserOpened.Method:
+		l.choosers++
+	default:
+		return false
+	}
+	return true
+}
+
+func (l *log) request(e network.EventRequestWillBeSent) {
+	if e.Request == nil || ignored(e.Request.URL) {
+		return
+	}
+	if old := l.open[e.RequestID]; old != nil { // a redirect
+		if e.RedirectResponse != nil {
+			old.Status = int(e.RedirectResponse.Status)
+		}
+		l.finish(e.RequestID)
+	}
+	r := &Request{Method: e.Request.Method, URL: e.Request.URL, At: time.Now(), Open: true, id: e.RequestID, loader: e.LoaderID,
+		Document: e.Type == network.ResourceTypeDocument, Stream: e.Type == network.ResourceTypeEventSource || e.Type == network.ResourceTypeWebSocket || e.Type == network.ResourceTypeMedia}
+	l.open[e.RequestID] = r
+	l.add(r)
+}
+
+func (l *log) add(r *Request) {
+	l.requests = append(l.requests, r)
+	if len(l.requests) > maxLogged {
+		l.dropped.Requests += maxLogged / 2
+		l.requests = append([]*Request(nil), l.requests[maxLogged/2:]...)
+	}
+}
+
+func (l *log) finish(id network.RequestID) {
+	if r := l.open[id]; r != nil {
+		r.Open = false
+		delete(l.open, id)
+	}
+}
+
+// ignored are addresses whose requests say nothing about an action.
+func ignored(address string) bool {
+	if strings.HasPrefix(address, "data:") || strings.HasPrefix(address, "blob:") || strings.HasPrefix(address, "chrome") {
+		return true
+	}
+	u, err := url.Parse(address)
+	return err == nil && strings.HasSuffix(u.Path, "/favicon.ico")
+}
+
+// Mark returns this moment.
+func (t *Tab) Mark() Mark {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mark()
+}
+
+func (t *Tab) mark() Mark {
+	l := &t.log
+	return Mark{Requests: l.dropped.Requests + len(l.requests), Dialogs: l.dropped.Dialogs + len(l.dialogs), Exceptions: l.dropped.Exceptions + len(l.exceptions),
+		Starts: l.starts, Loads: l.loads, Navigations: l.navigations, Choosers: l.choosers, Popups: l.popups, Downloads: l.downloads, At: time.Now()}
+}
+
+// News is what happened since a mark.
+type News struct {
+	Requests   []Request
+	Dialogs    []Dialog
+	Exceptions []string
+	// Started counts loads that began, Navigations documents that replaced the page's own.
+	Started, Navigations        int
+	Choosers, Popups, Downloads int
+}
+
+// Since lists what happened after a mark.
+func (t *Tab) Since(m Mark) News {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.since(m)
+}
+
+func (t *Tab) since(m Mark) News {
+	l := &t.log
+	n := News{Started: l.starts - m.Starts, Navigations: l.navigations - m.Navigations, Choosers: l.choosers - m.Choosers, Popups: l.popups - m.Popups, Downloads: l.downloads - m.Downloads}
+	for _, r := range l.requests[min(len(l.requests), max(0, m.Requests-l.dropped.Requests)):] {
+		n.Requests = append(n.Requests, *r)
+	}
+	n.Dialogs = append(n.Dialogs, l.dialogs[min(len(l.dialogs), max(0, m.Dialogs-l.dropped.Dialogs)):]...)
+	n.Exceptions = append(n.Exceptions, l.exceptions[min(len(l.exceptions), max(0, m.Exceptions-l.dropped.Exceptions)):]...)
+	return n
+}
+
+// Caused are the requests since a mark that the page does not send by itself: those it had sent twice or more before, apart from its
+// loading, are its own. sure is false when the only ones were seen once before, so that they may be the page's own.
+func (t *Tab) Caused(m Mark) (rs []Request, sure bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.caused(m)
+}
+
+func (t *Tab) caused(m Mark) (rs []Request, sure bool) {
+	l := &t.log
+	from := min(len(l.requests), max(0, m.Requests-l.dropped.Requests))
+	before, after := map[string]int{}, map[string]int{}
+	for _, r := range l.requests[:from] {
+		if m.At.Sub(r.At) < time.Minute {
+			before[r.key()]++
+		}
+	}
+	for _, r := range l.requests[from:] {
+		after[r.key()]++
+	}
+	for _, r := range l.requests[from:] {
+		n := before[r.key()]
+		if n >= 2 && !r.Document || n == 1 && after[r.key()] >= 3 || r.Stream && r.Method == "WS" && n >= 1 {
+			continue
+		}
+		if n == 0 || r.Document || r.Method != "GET" {
+			sure = true
+		}
+		rs = append(rs, *r)
+	}
+	return rs, sure
+}
+
+// Popup counts a window that the page opened.
+func (t *Tab) Popup() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.log.popups++
+	t.tell()
+}
+
+// Download counts a download that the page began.
+func (t *Tab) Download() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.log.downloads++
+	t.tell()
+}

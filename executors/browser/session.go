@@ -1,0 +1,362 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	cdpbrowser "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/storage"
+	"github.com/chromedp/cdproto/target"
+
+	"toolsvc/executors/browser/chromium"
+	"toolsvc/executors/browser/devtools"
+	"toolsvc/executors/browser/page"
+	"toolsvc/tool"
+)
+
+// session is a run's place in the browser: a browser context of its own (cookies, storage) with one tab.
+type session struct {
+	run  string
+	tab  *page.Tab
+	mu   sync.Mutex // guards cp
+	cp   checkpoint
+	busy int       // attempts under way; guarded by the pool
+	used time.Time // guarded by the pool
+}
+
+// pool is the browser and the sessions in it.
+type pool struct {
+	opts  Options
+	marks checkpoints
+
+	starting sync.Mutex // one start of browser or session at a time
+	mu       sync.Mutex
+	proc     *chromium.Process
+	conn     *devtools.Conn
+	sessions map[string]*session
+	saving   sync.WaitGroup
+	closed   bool
+}
+
+// acquire returns the run's session, starting or rebuilding what is missing. release must be called when it is not used any more.
+func (p *pool) acquire(ctx context.Context, run string) (s *session, release func(), err error) {
+	p.starting.Lock()
+	defer p.starting.Unlock()
+	if err := p.browser(ctx); err != nil {
+		return nil, nil, err
+	}
+	p.mu.Lock()
+	s = p.sessions[run]
+	p.mu.Unlock()
+	if s != nil && s.tab.Dead() != nil {
+		s = p.drop(run)
+	}
+	if s == nil {
+		if s, err = p.open(ctx, run); err != nil {
+			return nil, nil, err
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sessions[run] = s
+	s.busy++
+	return s, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		s.busy--
+		s.used = time.Now()
+	}, nil
+}
+
+// drop forgets a session whose tab is dead.
+func (p *pool) drop(run string) *session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.sessions, run)
+	return nil
+}
+
+// browser connects to the recorded browser, or starts one. The caller holds starting.
+func (p *pool) browser(ctx context.Context) error {
+	p.mu.Lock()
+	conn, closed := p.conn, p.closed
+	p.mu.Unlock()
+	if closed {
+		return tool.Failf(tool.ToolUnavailable, "the browser executor is shut down")
+	}
+	if conn != nil {
+		select {
+		case <-conn.Lost():
+		default:
+			return nil
+		}
+	}
+	unlock, err := lock(p.opts.StateDir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	proc, conn, _, err := chromium.Acquire(ctx, chromium.Options{Path: p.opts.ChromiumPath, StateDir: filepath.Join(p.opts.StateDir, "browser"), Width: p.opts.Width,
+		Height: p.opts.Height, UncappedFrames: true, SitePerProcess: p.opts.SitePerProcess, ExtraFlags: p.opts.Flags})
+	if err != nil {
+		return &tool.Failed{Failure: tool.ToolUnavailable, Message: "The browser cannot be used: " + err.Error(), Cause: err}
+	}
+	conn.Browser().Listen(p.event)
+	if _, err := devtools.Call(ctx, conn.Browser(), target.SetDiscoverTargets, target.SetDiscoverTargetsParams{Discover: true, Filter: target.Filter{{Type: "page"}, {Type: "iframe"}}}); err != nil {
+		return fmt.Errorf("watch the browser's tabs: %w", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.proc, p.conn, p.sessions = proc, conn, map[string]*session{}
+	return nil
+}
+
+// lock keeps two processes of one state directory from starting two browsers.
+func lock(dir string) (func(), error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the browser's state directory: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the browser's state directory: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock the browser's state directory: %w", err), f.Close())
+	}
+	return func() { _ = f.Close() }, nil // closing gives the lock up
+}
+
+// event takes in what happens to tabs as a whole.
+func (p *pool) event(ev devtools.Event) {
+	if e, ok := devtools.As(ev, target.TargetCrashed); ok {
+		if s := p.byTarget(e.TargetID); s != nil {
+			s.tab.Crash()
+		}
+	}
+	if e, ok := devtools.As(ev, target.TargetCreated); ok && e.TargetInfo != nil && e.TargetInfo.OpenerID != "" {
+		if s := p.byTarget(e.TargetInfo.OpenerID); s != nil {
+			s.tab.Popup()
+		}
+	}
+	if e, ok := devtools.As(ev, cdpbrowser.DownloadWillBegin); ok {
+		p.mu.Lock()
+		var tabs []*page.Tab
+		for _, s := range p.sessions {
+			tabs = append(tabs, s.tab)
+		}
+		p.mu.Unlock()
+		for _, t := range tabs {
+			if t.Has(e.FrameID) {
+				t.Download()
+			}
+		}
+	}
+}
+
+func (p *pool) byTarget(id target.ID) *session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.sessions {
+		if s.tab.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// open finds the run's tab again, or makes a new one and brings it to where the old one was.
+func (p *pool) open(ctx context.Context, run string) (*session, error) {
+	cp, err := p.marks.load(run)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	conn, browser := p.conn, p.proc.Path
+	p.mu.Unlock()
+	view := page.View{Width: p.opts.Width, Height: p.opts.Height, Scale: p.opts.DeviceScaleFactor}
+	if cp != nil && cp.Browser == browser {
+		if tab, err := page.Open(ctx, conn, cp.Target, view); err == nil {
+			if alive(ctx, tab) {
+				return &session{run: run, tab: tab, cp: *cp, used: time.Now()}, nil
+			}
+			tab.End()
+			_, _ = devtools.Call(ctx, conn.Browser(), target.CloseTarget, target.CloseTargetParams{TargetID: cp.Target})
+		}
+	}
+	if err := p.makeRoom(ctx); err != nil {
+		return nil, err
+	}
+	fresh := checkpoint{RunID: run, Browser: browser}
+	if cp != nil {
+		fresh.URL, fresh.Cookies = cp.URL, cp.Cookies
+		if cp.Browser == browser { // the tab crashed; its context, with all it stored, lives
+			fresh.Context = cp.Context
+		}
+	}
+	s, err := p.make(ctx, conn, fresh, view)
+	if err != nil && fresh.Context != "" { // the context is gone too
+		fresh.Context = ""
+		s, err = p.make(ctx, conn, fresh, view)
+	}
+	return s, err
+}
+
+// alive reports whether a tab answers.
+func alive(ctx context.Context, tab *page.Tab) bool {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	ctx, stop := tab.Bind(ctx)
+	defer stop()
+	var s page.Surfaces
+	return tab.Main().Eval(ctx, &s, "surfaces") == nil
+}
+
+// make makes a context (unless it is given) and a tab, and goes to the checkpoint's address.
+func (p *pool) make(ctx context.Context, conn *devtools.Conn, cp checkpoint, view page.View) (*session, error) {
+	b := conn.Browser()
+	rebuild := cp.Context == ""
+	if rebuild {
+		r, err := devtools.Call(ctx, b, target.CreateBrowserContext, target.CreateBrowserContextParams{})
+		if err != nil {
+			return nil, fmt.Errorf("make a browser context: %w", err)
+		}
+		cp.Context = r.BrowserContextID
+		yes := true
+		devtools.Start(b, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{Behavior: cdpbrowser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: cp.Context, EventsEnabled: &yes})
+	}
+	r, err := devtools.Call(ctx, b, target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: cp.Context, Width: int64(view.Width), Height: int64(view.Height)})
+	if err != nil {
+		return nil, fmt.Errorf("open a tab: %w", err)
+	}
+	cp.Target = r.TargetID
+	tab, err := page.Open(ctx, conn, r.TargetID, view)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{run: cp.RunID, tab: tab, cp: cp, used: time.Now()}
+	if err := p.marks.save(&cp); err != nil {
+		return nil, err
+	}
+	if cp.URL == "" || cp.URL == "about:blank" {
+		return s, nil
+	}
+	if rebuild && len(cp.Cookies) > 0 {
+		if _, err := devtools.Call(ctx, b, storage.SetCookies, storage.SetCookiesParams{Cookies: params(cp.Cookies), BrowserContextID: cp.Context}); err != nil {
+			return nil, fmt.Errorf("restore the cookies of run %s: %w", cp.RunID, err)
+		}
+	}
+	mark := tab.Mark()
+	loader, err := tab.Navigate(ctx, cp.URL)
+	if err != nil {
+		return s, nil //nolint:nilerr // the page is as unreachable as it would be for anyone; the evidence says so
+	}
+	load, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := tab.AwaitLoad(load, loader, mark); err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("rebuild the page of run %s: %w", cp.RunID, err)
+	}
+	return s, nil
+}
+
+// params turns cookies that were read into cookies that can be set.
+func params(cs []*network.Cookie) []*network.CookieParam {
+	var out []*network.CookieParam
+	for _, c := range cs {
+		cp := &network.CookieParam{Name: c.Name, Value: c.Value, Domain: c.Domain, Path: c.Path, Secure: c.Secure, HTTPOnly: c.HTTPOnly, SameSite: c.SameSite,
+			PartitionKey: c.PartitionKey}
+		if !c.Session {
+			cp.Expires = cdp.TimeSinceEpoch(c.Expires)
+		}
+		out = append(out, cp)
+	}
+	return out
+}
+
+// makeRoom gives up the tab that was idle longest when there are too many.
+func (p *pool) makeRoom(ctx context.Context) error {
+	p.mu.Lock()
+	if len(p.sessions) < p.opts.MaxSessions {
+		p.mu.Unlock()
+		return nil
+	}
+	var oldest *session
+	for _, s := range p.sessions {
+		if s.busy == 0 && (oldest == nil || s.used.Before(oldest.used)) {
+			oldest = s
+		}
+	}
+	if oldest == nil || time.Since(oldest.used) < p.opts.IdleTimeout {
+		p.mu.Unlock()
+		return &tool.Failed{Failure: tool.RateLimited, RetryAfter: 5 * time.Second,
+			Message: fmt.Sprintf("All %d browser sessions are in use; a session is given up when its run ends, or after %s without a call.", p.opts.MaxSessions, p.opts.IdleTimeout)}
+	}
+	p.mu.Unlock()
+	p.save(ctx, oldest)
+	return p.shut(ctx, oldest)
+}
+
+// shut closes a session's tab and context. Its checkpoint stays.
+func (p *pool) shut(ctx context.Context, s *session) error {
+	p.mu.Lock()
+	conn := p.conn
+	if p.sessions[s.run] == s {
+		delete(p.sessions, s.run)
+	}
+	p.mu.Unlock()
+	s.tab.End() // whatever still waits for it, ends too
+	if _, err := devtools.Call(ctx, conn.Browser(), target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: s.cp.Context}); err != nil && !errors.Is(err, devtools.ErrLost) {
+		return fmt.Errorf("close the session of run %s: %w", s.run, err)
+	}
+	return nil
+}
+
+// save takes a checkpoint of the session: where it is, and its cookies.
+func (p *pool) save(ctx context.Context, s *session) {
+	p.mu.Lock()
+	conn := p.conn
+	p.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := s.cp
+	next.URL = s.tab.Main().URL()
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	if r, err := devtools.Call(ctx, conn.Browser(), storage.GetCookies, storage.GetCookiesParams{BrowserContextID: next.Context}); err == nil {
+		next.Cookies = r.Cookies
+	}
+	if sameCheckpoint(next, s.cp) {
+		return
+	}
+	if err := p.marks.save(&next); err == nil { // a checkpoint that cannot be written costs no more than an older one being used
+		s.cp = next
+	}
+}
+
+func sameCheckpoint(a, b checkpoint) bool {
+	if a.URL != b.URL || len(a.Cookies) != len(b.Cookies) {
+		return false
+	}
+	for i := range a.Cookies {
+		if a.Cookies[i].Name != b.Cookies[i].Name || a.Cookies[i].Value != b.Cookies[i].Value || a.Cookies[i].Domain != b.Cookies[i].Domain {
+			return false
+		}
+	}
+	return true
+}
+
+// saveSoon takes a checkpoint without anyone waiting for it.
+func (p *pool) saveSoon(s *session) {
+	p.saving.Add(1)
+	go func() {
+		defer p.saving.Done()
+		p.save(context.Background(), s)
+	}()
+}

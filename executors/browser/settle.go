@@ -1,0 +1,356 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"toolsvc/executors/browser/page"
+	gen "toolsvc/gen/toolsets/browser"
+	"toolsvc/tool"
+)
+
+// How long is watched after a dispatch.
+const (
+	firstLook  = 80 * time.Millisecond   // for a reaction, before it is asked whether anything listens
+	typeLook   = 30 * time.Millisecond   // the same for text, whose own effect is seen at once
+	typeListen = 150 * time.Millisecond  // for text, where something listens
+	quietAfter = 25 * time.Millisecond   // without a change, before a reaction counts as complete
+	restLimit  = 5 * time.Second         // for everything to come to rest
+	netLimit   = 3 * time.Second         // for the requests of a reaction
+	recurs     = 1300 * time.Millisecond // to see whether a doubtful change comes again by itself
+	loadLimit  = 20 * time.Second        // for a page that the action opened
+)
+
+// report is what the page's record says of an action.
+type report struct {
+	Call      string         `json:"call"`
+	Heard     map[string]int `json:"heard"`
+	Blocked   int            `json:"blocked"`
+	BlockedBy string         `json:"blockedBy"`
+	Mutations int            `json:"mutations"`
+	Changes   []string       `json:"changes"`
+	Signs     []string       `json:"signs"`
+	Unsure    bool           `json:"unsure"`
+	Since     float64        `json:"since"`
+	Age       float64        `json:"age"`
+	Changed   bool           `json:"changed"`
+}
+
+// framed is a report with the frame that gave it.
+type framed struct {
+	frame *page.Frame
+	rep   report
+}
+
+// collect asks all frames for their records of this action.
+func (a *attempt) collect(ctx context.Context) []framed {
+	frames := a.tab.Frames()
+	calls := make([]*page.Call, len(frames))
+	for i, f := range frames {
+		calls[i] = f.Start(ctx, "report")
+	}
+	var out []framed
+	for i, c := range calls {
+		var r *report
+		if c.Into(ctx, &r) == nil && r != nil && r.Call == a.key {
+			out = append(out, framed{frames[i], *r})
+		}
+	}
+	return out
+}
+
+// weigh puts what is known into facts.
+func (a *attempt) weigh(reports []framed) facts {
+	f := a.facts // what the watching found out: listeners, pictures
+	f.Mutations, f.Changes, f.Signs, f.Unsure, f.Delivered, f.Blocked = 0, nil, nil, false, false, false
+	news := a.tab.Since(a.sent)
+	caused, sure := a.tab.Caused(a.sent)
+	f.Requests, f.Navigated, f.Dialogs = len(caused), news.Navigations > 0, len(news.Dialogs)
+	f.Popups, f.Choosers, f.Downloads = news.Popups, news.Choosers, news.Downloads
+	mine, unsure := false, false
+	for _, r := range reports {
+		f.Mutations += r.rep.Mutations
+		f.Changes = append(f.Changes, r.rep.Changes...)
+		f.Signs = append(f.Signs, r.rep.Signs...)
+		unsure = unsure || r.rep.Unsure
+		f.Blocked = f.Blocked || r.rep.Blocked > 0
+		if a.loc == nil || r.frame == a.loc.frame {
+			mine = true
+		}
+		if a.loc == nil || r.frame == a.loc.frame {
+			for _, t := range a.work.types {
+				f.Delivered = f.Delivered || r.rep.Heard[t] > 0
+			}
+		}
+	}
+	slices.Sort(f.Changes)
+	f.Changes = slices.Compact(f.Changes)
+	slices.Sort(f.Signs)
+	f.Signs = slices.Compact(f.Signs)
+	f.Delivered = f.Delivered || a.tab.Heard(a.key, a.work.types...) || f.Navigated || a.act.kind == kindSelect && a.dispatched && a.work.picked == "" ||
+		a.act.kind == kindType && slices.Contains(f.Changes, "form")
+	f.Blind = !mine && !f.Navigated && !f.Delivered
+	certain := sure && len(caused) > 0 || f.Navigated || f.Dialogs+f.Popups+f.Choosers+f.Downloads > 0 || f.Pixels > 0
+	f.Unsure = !certain && (unsure || len(caused) > 0 && !sure && f.Mutations == 0 && len(f.Changes) == 0 && len(f.Signs) == 0)
+	return f
+}
+
+// settleAction watches until the page has come to rest, and says what the action did.
+func (a *attempt) settleAction(ctx context.Context) (tool.Outcome, error) {
+	if a.skipped != "" {
+		a.facts = facts{Delivered: true}
+		return a.outcome(ctx, tool.EffectNone, false, a.skipped)
+	}
+	if err := a.watch(ctx); err != nil {
+		return tool.Outcome{}, err
+	}
+	effect, changed, proof := a.facts.decide()
+	for _, n := range a.notes {
+		proof += " Before it, the attempt " + n + "."
+	}
+	return a.outcome(ctx, effect, changed, proof)
+}
+
+// watch fills in the facts.
+func (a *attempt) watch(ctx context.Context) error {
+	first := firstLook
+	if a.act.kind == kindType || a.act.kind == kindSelect {
+		first = typeLook
+	}
+	listens := make(chan bool, 1)
+	go func() { listens <- a.listens(ctx) }()
+	if err := a.await(ctx, first); err != nil {
+		return err
+	}
+	a.facts.Watched = time.Since(a.sent.At)
+	a.facts = a.weigh(a.collect(ctx))
+	if err := a.compare(ctx); err != nil {
+		return err
+	}
+	a.facts.Listens = <-listens
+	longer := time.Duration(0)
+	switch {
+	case !a.facts.Listens, a.facts.Blocked, !a.facts.Delivered && a.act.kind != kindType:
+	case a.act.kind == kindType || a.act.kind == kindSelect:
+		if a.facts.Mutations == 0 && a.facts.Requests == 0 && !a.facts.Navigated && a.facts.Dialogs == 0 {
+			longer = typeListen
+		}
+	case !a.facts.reacted():
+		longer = patience + 10*time.Millisecond
+	}
+	if longer > 0 {
+		if err := a.watchLonger(ctx, longer); err != nil {
+			return err
+		}
+	}
+	if a.facts.reacted() {
+		if err := a.comeToRest(ctx); err != nil {
+			return err
+		}
+	}
+	a.facts = a.weigh(a.collect(ctx))
+	if a.facts.Unsure { // does it come again by itself?
+		if err := a.await(ctx, time.Since(a.sent.At)+recurs); err != nil {
+			return err
+		}
+		was := a.facts
+		a.facts = a.weigh(a.collect(ctx))
+		if a.facts.Unsure && a.facts.Mutations <= was.Mutations && a.facts.Requests <= was.Requests {
+			a.facts.Unsure = false // it did not: it was the reaction
+		} else if !a.facts.reacted() {
+			a.facts.Watched = time.Since(a.sent.At)
+		}
+	}
+	return nil
+}
+
+// watchLonger goes on watching until the given time after the dispatch, or until the page reacts. Pictures tell of nothing by themselves, so
+// where only they can show a reaction they are taken again and again.
+func (a *attempt) watchLonger(ctx context.Context, until time.Duration) error {
+	for {
+		left := until - time.Since(a.sent.At)
+		step := until
+		if a.facts.Opaque {
+			step = min(until, time.Since(a.sent.At)+120*time.Millisecond)
+		}
+		if err := a.await(ctx, step); err != nil {
+			return err
+		}
+		a.facts.Watched = time.Since(a.sent.At)
+		a.facts = a.weigh(a.collect(ctx))
+		if !a.facts.reacted() {
+			if err := a.compare(ctx); err != nil {
+				return err
+			}
+		}
+		if a.facts.reacted() && a.act.kind != kindType && a.act.kind != kindSelect || left <= 0 || time.Since(a.sent.At) >= until {
+			return nil
+		}
+	}
+}
+
+// await waits for a reaction until first has passed since the dispatch, and then until it is at rest; or until something outside of
+// the page's own record tells of one.
+func (a *attempt) await(ctx context.Context, first time.Duration) error {
+	ctx2, cancel := context.WithTimeout(ctx, restLimit+first)
+	defer cancel()
+	frame := a.tab.Main()
+	if a.loc != nil {
+		frame = a.loc.frame
+	}
+	wait := map[string]any{"first": first.Milliseconds(), "quiet": quietAfter.Milliseconds(), "max": (restLimit).Milliseconds()}
+	frames := a.tab.Frames()
+	done, news := make(chan error, len(frames)), make(chan error, 1)
+	started := 0
+	for _, f := range frames {
+		if f == frame || len(frames) <= 3 {
+			started++
+			go func() { done <- f.Eval(ctx2, nil, "settle", wait) }()
+		}
+	}
+	if started == 0 { // the target's frame is gone
+		return nil
+	}
+	go func() {
+		news <- a.tab.AwaitNews(ctx2, a.sent, func(n page.News, rs []page.Request) bool {
+			return n.Navigations > 0 || n.Started > 0 || len(rs) > 0 || n.Popups+n.Choosers+n.Downloads > 0
+		})
+	}()
+	var err error
+	for range started {
+		select {
+		case err = <-done:
+		case err = <-news:
+			if err == nil {
+				return nil
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	switch {
+	case err == nil, page.Moved(err) && a.tab.Dead() == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // a page that is busy with itself; the facts so far stand
+		return nil
+	}
+	return err
+}
+
+// comeToRest waits until the reaction is complete: its requests answered, what it opened loaded, the DOM still.
+func (a *attempt) comeToRest(ctx context.Context) error {
+	end := time.Now().Add(restLimit)
+	for time.Now().Before(end) {
+		news := a.tab.Since(a.sent)
+		if news.Navigations > 0 || a.tab.Loading() {
+			load, cancel := context.WithTimeout(ctx, loadLimit)
+			err := a.tab.AwaitLoad(load, "", a.sent)
+			cancel()
+			if err != nil && ctx.Err() != nil {
+				return err
+			}
+			if _, err := a.tab.Ready(ctx, quietAfter, restLimit); err != nil {
+				return err
+			}
+			return nil
+		}
+		if a.tab.Busy(a.sent) == 0 {
+			return a.await(ctx, 0)
+		}
+		if err := a.tab.AwaitQuiet(ctx, a.sent, min(netLimit, time.Until(end))); err != nil {
+			return err
+		}
+		// The answer is there; what it changes comes with the next task.
+		if err := a.await(ctx, time.Since(a.sent.At)+30*time.Millisecond); err != nil {
+			return err
+		}
+		if a.tab.Busy(a.sent) > 0 && time.Until(end) < restLimit-netLimit {
+			return nil
+		}
+	}
+	return nil
+}
+
+// listened are the event types through which a page can react to an action.
+var listened = map[kind]map[string]bool{
+	kindClick: set("pointerdown", "mousedown", "pointerup", "mouseup", "click", "auxclick", "contextmenu", "dblclick", "submit", "change", "input", "toggle", "touchstart", "touchend"),
+	kindPress: set("keydown", "keypress", "keyup", "input", "beforeinput", "change", "submit", "click", "focusin", "focus", "blur", "scroll"),
+	kindType:  set("input", "beforeinput", "change", "keydown", "keyup", "keypress", "compositionend", "focus", "focusin", "blur", "focusout", "submit"),
+}
+
+func set(names ...string) map[string]bool {
+	m := map[string]bool{}
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+// listens reports whether anything of the page's listens to the action. Not knowing counts as yes.
+func (a *attempt) listens(ctx context.Context) bool {
+	types := listened[a.act.kind]
+	if a.act.kind == kindCheck {
+		types = listened[kindClick]
+	}
+	if a.act.kind == kindSelect {
+		types = listened[kindType]
+	}
+	frame, x, y := a.tab.Main(), -1.0, -1.0
+	if a.loc != nil {
+		frame, x, y = a.loc.frame, a.loc.fx, a.loc.fy
+	}
+	if a.work.byKey || a.act.kind == kindType {
+		x, y = -1, -1
+	}
+	yes, err := frame.Listens(ctx, x, y, types)
+	return yes || err != nil
+}
+
+// outcome makes the result of an action.
+func (a *attempt) outcome(ctx context.Context, effect tool.Effect, changed bool, proof string) (tool.Outcome, error) {
+	o, err := a.look(ctx, tool.Needs{})
+	if err != nil {
+		return tool.Outcome{}, err
+	}
+	on := a.acted()
+	t := o.target
+	switch a.act.kind {
+	case kindClick:
+		a.result = &gen.ClickResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed}
+	case kindPress:
+		a.result = &gen.PressResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed}
+	case kindType:
+		r := &gen.TypeResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed}
+		if t.Exists && a.work.hadValue {
+			r.Value = &t.Value
+		}
+		a.result = r
+	case kindSelect:
+		r := &gen.SelectResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed, Selected: t.SelectedLabels}
+		if a.work.picked != "" && len(r.Selected) == 0 {
+			r.Selected = []string{}
+		}
+		a.result = r
+	case kindCheck:
+		a.result = &gen.CheckResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed, Checked: t.Checked}
+	}
+	return tool.Outcome{Result: a.result, Effect: effect, Proof: proof}, nil
+}
+
+// acted names what was acted on.
+func (a *attempt) acted() string {
+	s := "the page"
+	if a.loc != nil {
+		s = a.loc.words
+	} else if a.act.kind == kindPress {
+		s = "what had the focus"
+	}
+	for _, n := range a.notes {
+		s += fmt.Sprintf(" (%s before)", n)
+	}
+	return s
+}

@@ -1,0 +1,74 @@
+package browser
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/target"
+
+	"toolsvc/tool"
+)
+
+// checkpoint is what a run's session can be found again by, or be rebuilt from.
+type checkpoint struct {
+	RunID string `json:"run_id"`
+	// Browser is the endpoint path of the browser that the tab is in; every start of a browser has another one.
+	Browser string               `json:"browser"`
+	Context cdp.BrowserContextID `json:"context"`
+	Target  target.ID            `json:"target"`
+	// URL is the last address, Cookies what it had stored in them.
+	URL     string            `json:"url"`
+	Cookies []*network.Cookie `json:"cookies,omitempty"`
+}
+
+// checkpoints keeps one file a run.
+type checkpoints struct{ dir string }
+
+func (c checkpoints) file(run string) string {
+	return filepath.Join(c.dir, tool.Digest([]byte(run))[len("sha256:"):][:32]+".json") // a run id is not a file name
+}
+
+func (c checkpoints) load(run string) (*checkpoint, error) {
+	text, err := os.ReadFile(c.file(run))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the checkpoint of run %s: %w", run, err)
+	}
+	cp := new(checkpoint)
+	if err := json.Unmarshal(text, cp); err != nil || cp.RunID != run {
+		return nil, nil // written by another version: the run starts anew
+	}
+	return cp, nil
+}
+
+func (c checkpoints) save(cp *checkpoint) error {
+	text, err := json.Marshal(cp)
+	if err != nil {
+		return fmt.Errorf("encode the checkpoint of run %s: %w", cp.RunID, err)
+	}
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return fmt.Errorf("keep the checkpoint of run %s: %w", cp.RunID, err)
+	}
+	f := c.file(cp.RunID)
+	if err := os.WriteFile(f+".new", text, 0o600); err != nil {
+		return fmt.Errorf("keep the checkpoint of run %s: %w", cp.RunID, err)
+	}
+	if err := os.Rename(f+".new", f); err != nil {
+		return fmt.Errorf("keep the checkpoint of run %s: %w", cp.RunID, err)
+	}
+	return nil
+}
+
+func (c checkpoints) remove(run string) error {
+	if err := os.Remove(c.file(run)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove the checkpoint of run %s: %w", run, err)
+	}
+	return nil
+}
