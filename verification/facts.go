@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 
 	"cel.dev/cel-go/common/types"
@@ -19,21 +20,19 @@ type facts struct {
 	args any
 	// now is the evidence that page, target, element() and the like speak of; before is what before speaks of.
 	now, before *tool.Evidence
-	result      any
-	resultErr   error
-	known       map[string]any // resolved before
+	spec        *tool.Spec
+	result      any            // as it was given
+	known       map[string]any // what was resolved before
 }
 
 var _ interpreter.Activation = (*facts)(nil)
 
 // newFacts prepares a judgement. The result may be JSON text, a decoded JSON value, or the tool's typed result.
 func newFacts(spec *tool.Spec, args any, before, now *tool.Evidence, result any) *facts {
-	f := &facts{args: args, before: before, now: now, known: make(map[string]any, 8)}
 	if isNil(result) && now != nil {
 		result = now.Values["result"]
 	}
-	f.result, f.resultErr = asJSON(spec, result)
-	return f
+	return &facts{args: args, before: before, now: now, spec: spec, result: result, known: make(map[string]any, 8)}
 }
 
 // Parent implements interpreter.Activation.
@@ -57,7 +56,7 @@ func (f *facts) resolve(name string) (any, error) {
 	case "args":
 		return f.args, nil
 	case "result":
-		return f.result, f.resultErr
+		return asJSON(f.spec, f.result)
 	case elementsAfter:
 		return elementsOf(f.now)
 	case elementsBefore:
@@ -165,6 +164,9 @@ func decode(text []byte) (any, error) {
 	var v any
 	if err := d.Decode(&v); err != nil {
 		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is more text behind the JSON value")
 	}
 	return canonical(v)
 }

@@ -103,9 +103,9 @@ func conclude(checks []tool.Check) (tool.Verdict, string) {
 	case len(checks) == 0:
 		return tool.VerdictUncertain, "There was no condition to check, so nothing is verified."
 	case len(failed) > 0:
-		return tool.VerdictFailure, fmt.Sprintf("%s failed: %s.", share("The", len(failed), len(checks)), named3(failed))
+		return tool.VerdictFailure, fmt.Sprintf("%s failed: %s.", share("The", len(failed), len(checks)), firstThree(failed))
 	case len(undecided) > 0:
-		return tool.VerdictUncertain, fmt.Sprintf("The evidence does not decide %s: %s.", share("the", len(undecided), len(checks)), named3(undecided))
+		return tool.VerdictUncertain, fmt.Sprintf("The evidence does not decide %s: %s.", share("the", len(undecided), len(checks)), firstThree(undecided))
 	case len(checks) == 1:
 		return tool.VerdictSuccess, "The condition holds: " + checks[0].Expected + "."
 	}
@@ -119,8 +119,8 @@ func share(the string, n, of int) string {
 	return fmt.Sprintf("%d of %d conditions", n, of)
 }
 
-// named3 names up to three checks with what was expected and observed.
-func named3(checks []tool.Check) string {
+// firstThree names up to three checks with what was expected and observed.
+func firstThree(checks []tool.Check) string {
 	var s []string
 	for i, c := range checks {
 		if i == 3 {

@@ -132,6 +132,8 @@ func TestConditions(t *testing.T) {
 		{`page.requests.map(r, r.status).sort() == [200, 201]`, "passed"},
 		{`page.errors.distinct().size() == 1`, "passed"},
 		{`page.requests.all(i, r, i > 0 || r.method == "GET")`, "passed"},
+		{`type(page.title) == string && type(effect.mutations) == int`, "passed"},
+		{`int("7") == 7 && string(exit_code) == "0"`, "passed"},
 		// Whole objects.
 		{`page.errors == before.page.errors`, "passed"},
 		{`page.requests == before.page.requests`, "failed"},
@@ -397,7 +399,7 @@ func TestTypedResult(t *testing.T) {
 	}{
 		{&acted{200}, "passed"}, {&acted{500}, "failed"}, {&acted{}, "undecided"}, {(*acted)(nil), "undecided"}, {nil, "undecided"},
 		{json.RawMessage(`{"status":200}`), "passed"}, {[]byte(`{"status":200}`), "passed"}, {map[string]any{"status": 200}, "passed"},
-		{json.RawMessage(`{"status":`), "undecided"}, {json.RawMessage(nil), "undecided"}, {json.RawMessage(`[]`), "undecided"},
+		{json.RawMessage(`{"status":`), "undecided"}, {json.RawMessage(`{"status":200} {}`), "undecided"}, {json.RawMessage(nil), "undecided"}, {json.RawMessage(`[]`), "undecided"},
 	} {
 		if got := outcome(conditions.Judge(nil, &tool.Evidence{}, c.result).Checks[0]); got != c.want {
 			t.Errorf("%v: got %s, want %s", c.result, got, c.want)
