@@ -51,7 +51,7 @@ type Stack struct {
 	Service *planner.Service
 	Store   *store.Store
 	Browser *browser.Executor
-	Client  *temporalclient.Client
+	Client  *temporalclient.Conn
 	// TemporalAddress and UIURL say where Temporal and its UI answer; UIURL is "" when there is none.
 	TemporalAddress, UIURL string
 	// Attached reports that another process (a running `toolsvc serve`) does the work; this one only asks it.
@@ -62,9 +62,6 @@ type Stack struct {
 	closers   []func(context.Context) error
 }
 
-// Registry holds the specs of all tools that toolsvc brings.
-func Registry() (*tool.Registry, error) { return toolsets.Registry() }
-
 // Open puts everything together. When another process serves the same state directory, it is used instead of starting a second one.
 func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	if o.Logger == nil {
@@ -73,10 +70,7 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	if err := os.MkdirAll(o.StateDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the state directory: %w", err)
 	}
-	reg, err := Registry()
-	if err != nil {
-		return nil, err
-	}
+	reg := toolsets.Registry()
 	s = &Stack{}
 	defer func() {
 		if err != nil {
@@ -101,12 +95,12 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 		}
 		return temporalclient.RunURL(s.UIURL, s.namespace, workflowID, "")
 	}
-	s.Service = &planner.Service{Client: s.Client, Registry: reg, Executors: executors, RunURL: runURL}
+	s.Service = &planner.Service{Client: s.Client.Client, Registry: reg, Executors: executors, RunURL: runURL}
 	if s.Attached {
 		return s, nil
 	}
 	s.onClose(s.Browser.Shutdown)
-	w := planner.NewWorker(s.Client, &planner.Activities{Registry: reg, Executors: executors, Journal: s.Store, Artifacts: s.Store, Events: s.Store, RunURL: runURL})
+	w := planner.NewWorker(s.Client.Client, &planner.Activities{Registry: reg, Executors: executors, Journal: s.Store, Artifacts: s.Store, Events: s.Store, RunURL: runURL})
 	if err := w.Start(); err != nil {
 		return s, fmt.Errorf("start the worker: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"toolsvc/gen/toolsets"
 	"toolsvc/planner"
 	"toolsvc/stack"
 	"toolsvc/tool"
@@ -58,11 +59,7 @@ func (c *callCmd) Run(ctx context.Context, common *Common, std streams) error {
 
 // check validates the call without starting anything; an invalid one is printed as the ToolResult that it is.
 func (c *callCmd) check(req tool.Request, lang string, std streams) error {
-	reg, err := stack.Registry()
-	if err != nil {
-		return err
-	}
-	_, rejected, err := (&planner.Service{Registry: reg}).Prepare(req, lang)
+	_, rejected, err := (&planner.Service{Registry: toolsets.Registry()}).Prepare(req, lang)
 	var unknown *planner.UnknownToolError
 	switch {
 	case errors.As(err, &unknown):
@@ -88,10 +85,7 @@ type toolsCmd struct {
 }
 
 func (c *toolsCmd) Run(common *Common, std streams) error {
-	reg, err := stack.Registry()
-	if err != nil {
-		return err
-	}
+	reg := toolsets.Registry()
 	if c.Tool == "" {
 		return listTools(std.out, reg, c.JSON)
 	}
