@@ -17,7 +17,7 @@ type Case struct {
 	Path string
 	// About says in one sentence what is wrong with the page.
 	About string
-	// Failure is what the page injects.
+	// Failure is what the page injects; "" when nothing is wrong.
 	Failure tool.Failure
 	// Steps are taken in order, after the page was opened at Path. All but the last have to succeed; Want is about the last.
 	Steps []Step
@@ -89,9 +89,9 @@ func Cases() []Case {
 	return slices.Concat(notFound, wrongTarget, covered, unstable, noEffect, verification, places, forms, navigation, orders)
 }
 
-// Lookup finds a case by name.
+// Lookup finds a case by name, among Cases and PlayerCases.
 func Lookup(name string) (Case, bool) {
-	for _, c := range Cases() {
+	for _, c := range append(Cases(), player...) {
 		if c.Name == name {
 			return c, true
 		}

@@ -26,8 +26,12 @@ func (g *Gym) demo() {
 	// The shop's own books: one order is wanted in a visit.
 	g.mux.HandleFunc("POST /demo/orders", func(w http.ResponseWriter, r *http.Request) {
 		number := g.books.deed(session(r), "ordered")
+		g.demoOrders.Add(1)
 		if late(r) {
 			answer(w, http.StatusOK, map[string]string{"number": number})
 		}
 	})
 }
+
+// DemoOrders is how many orders the demo's shop has taken, in all visits.
+func (g *Gym) DemoOrders() int { return int(g.demoOrders.Load()) }

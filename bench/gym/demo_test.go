@@ -66,7 +66,7 @@ func TestStepsAreValidCalls(t *testing.T) {
 			t.Errorf("%s: %v", where, issues)
 		}
 	}
-	for _, c := range gym.Cases() {
+	for _, c := range everyCase() {
 		for _, s := range c.Steps {
 			validate(c.Name, s.Tool, s.Args, s.Expect)
 		}
@@ -170,6 +170,9 @@ func TestDemo(t *testing.T) {
 	}
 	if books := server.Truth(p.session); books.Goal != 1 || books.Effects != 1 {
 		t.Errorf("the shop's books: %+v", books)
+	}
+	if server.DemoOrders() != 1 {
+		t.Errorf("the shop took %d orders in all", server.DemoOrders())
 	}
 	if !strings.Contains(p.text(), "Order H-2043: Low Tide Sessions, €20.00") {
 		t.Errorf("the last page says: %s", p.text())

@@ -337,6 +337,27 @@ var drills = map[string]drill{
 		p.clickOn(`$("order")`)
 		p.until(`location.pathname.endsWith("/receipt") && __truth.goal === 1`)
 	}},
+
+	// The player scenario.
+	"player-none":        {fault: same("button", "Play", 1), solve: clicks(play)},
+	"player-late":        {fault: unseen("button", "Play"), solve: afterwards(play, play)},
+	"player-canvas":      {fault: all(unseen("button", "Play"), unsaid("Play")), solve: onCanvas(100, 30)},
+	"player-aria-hidden": {fault: unseen("button", "Play"), solve: clicks(play)},
+	"player-div":         {fault: unseen("button", "Play"), solve: clicks(play)},
+	"player-image":       {fault: all(unseen("", "Play"), unsaid("Play")), solve: clicks(play)},
+	"player-slow":        {fault: unseen("button", "Play"), solve: afterwards(play, play)},
+	"player-twin":        {fault: all(same("button", "Play", 3), wrongly(`document.querySelector("button")`)), solve: clicks(play)},
+	"player-swallowed":   {fault: lost(play, "click ignored"), solve: all(clicks(play), clicks(play))},
+	"player-hydrating": {fault: func(p *tab) {
+		p.eval(`if (performance.now() < 600) { $("play").click(); if (__truth.effects !== 0) throw Error("the handler was there at once") }`, nil)
+	}, solve: afterwards("performance.now() > 1000", play)},
+	"player-debounced": {fault: func(p *tab) {
+		p.clickOn(play)
+		p.clickOn(play)
+		p.until("__truth.effects === 2")
+		p.wants(1, 1, 2)
+	}, solve: all(clicks(play), func(p *tab) { p.until("__truth.goal === 1") })},
+	"player-error": {fault: lost(play, "playback failed"), solve: all(lost(play, "playback failed"), clicks(`$("close")`), clicks(play))},
 }
 
 func notReady(p *tab) {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +20,8 @@ var files embed.FS
 type Gym struct {
 	mux   *http.ServeMux
 	books books
+	// demoOrders counts the orders of the demo's shop.
+	demoOrders atomic.Int64
 	// other is the origin under which the same pages are another site; "" when there is none.
 	other func(r *http.Request) string
 }

@@ -1,6 +1,7 @@
 package gym
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -31,6 +32,11 @@ func (g *Gym) services() {
 		}
 		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 		_, _ = w.Write([]byte(`$("play").removeEventListener("click", early); $("play").addEventListener("click", player($("play"), $("status")));`))
+	})
+
+	g.mux.HandleFunc("GET /api/harbor-lights.wav", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "audio/wav")
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(song()))
 	})
 
 	var polls atomic.Int64

@@ -2,12 +2,13 @@
 //
 // window.__truth counts how often the wanted effect happened (goal), how often an unwanted one (wrong), and all effects together
 // (effects: goal, wrong and neutral ones), and keeps a log. Recording changes no DOM, paints nothing and sends no request, so it
-// cannot be mistaken for evidence of an effect. It outlives a navigation inside the case (sessionStorage) and reaches the top page from
-// its frames (postMessage) and the opener from its windows (BroadcastChannel).
+// cannot be mistaken for evidence of an effect. It outlives a navigation inside the case (in window.name, because a change of
+// the storage would be evidence) and reaches the top page from its frames (postMessage) and the opener from its windows
+// (BroadcastChannel).
 "use strict";
 const gym = (() => {
   const params = new URLSearchParams(location.search);
-  const key = "gym:" + location.pathname.split("/").slice(0, 3).join("/");
+  const key = "gym:" + location.pathname.split("/").slice(0, 3).join("/") + ":";
   const top = window.parent === window;
   const me = Math.random().toString(36).slice(2);
   const truth = { goal: 0, wrong: 0, effects: 0, log: [] };
@@ -23,7 +24,7 @@ const gym = (() => {
     if (entry.kind === "goal") truth.goal++;
     if (entry.kind === "wrong") truth.wrong++;
     if (entry.kind !== "note") truth.effects++;
-    if (top) sessionStorage.setItem(key, JSON.stringify(truth.log)); else window.parent.postMessage({ gym: entry }, "*");
+    if (top) window.name = key + JSON.stringify(truth.log); else window.parent.postMessage({ gym: entry }, "*");
     if (channel) channel.postMessage({ entries: [entry] });
   }
   const record = (kind, what) => take({ id: me + "-" + ++count, at: Math.round(performance.now()), kind, what });
@@ -34,10 +35,12 @@ const gym = (() => {
     // A page that was opened by address starts at zero; one that was reached from inside the case goes on counting.
     const how = performance.getEntriesByType("navigation")[0]?.type;
     const inside = document.referrer.startsWith(location.origin + location.pathname.split("/").slice(0, 3).join("/"));
-    const recall = () => JSON.parse(sessionStorage.getItem(key) || "[]").forEach(take);
-    if (how !== "navigate" || inside) recall(); else sessionStorage.removeItem(key);
-    // The way back may bring this very page alive again without loading it: it learns what happened meanwhile.
-    addEventListener("pageshow", (event) => { if (event.persisted) recall(); });
+    const recall = (text) => { if (text && text.startsWith(key)) JSON.parse(text.slice(key.length)).forEach(take); };
+    if (how !== "navigate" || inside) recall(window.name); else { window.name = ""; sessionStorage.removeItem("gym"); }
+    // The way back may bring an earlier page alive again, as it was, without loading it. What happened meanwhile it finds in the
+    // storage, which is only written when a page is left; that may be a moment after the other page is shown.
+    addEventListener("pagehide", () => sessionStorage.setItem("gym", window.name));
+    addEventListener("pageshow", (event) => { if (event.persisted) for (const ms of [0, 50, 500]) setTimeout(() => recall(sessionStorage.getItem("gym")), ms); });
   }
 
   return {
