@@ -92,6 +92,7 @@ func (d *Decoder) end() {
 		d.dead = true
 		f := finding{detail: "more data follows after its end"}
 		f.Constraint, f.Offset = ConstraintSyntax, d.json.InputOffset()-1
+		f.position = position(d.text, f.Offset)
 		d.findings = append(d.findings, f)
 	}
 }
@@ -354,7 +355,7 @@ func (d *Decoder) Bytes(r *Length) []byte {
 		d.violated([]violation{{constraint: "contentEncoding", limit: "base64"}}, "string", raw)
 		return nil
 	}
-	d.violated(r.check(n, "Length"), "string", raw)
+	d.violated(r.checkBytes(n), "string", raw)
 	return b[:n]
 }
 

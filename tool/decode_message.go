@@ -65,9 +65,9 @@ func sentence(f finding, noun string) string {
 	case "exclusiveMaximum":
 		return subject + " must be less than " + numberText(f.Limit) + not + "."
 	case "minLength", "minItems", "minProperties":
-		return fmt.Sprintf("%s must have at least %s; it has %s.", subject, counted(f.Limit, f.Constraint), amount(f.count))
+		return fmt.Sprintf("%s must have at least %s; it has %s.", subject, counted(f.Limit, f.Constraint, f.unit), amount(f.count))
 	case "maxLength", "maxItems", "maxProperties":
-		return fmt.Sprintf("%s must have at most %s; it has %s.", subject, counted(f.Limit, f.Constraint), amount(f.count))
+		return fmt.Sprintf("%s must have at most %s; it has %s.", subject, counted(f.Limit, f.Constraint, f.unit), amount(f.count))
 	case "propertyNames":
 		return "The key " + keySentence(f)
 	case ConstraintMaxBytes:
@@ -75,7 +75,7 @@ func sentence(f finding, noun string) string {
 	case ConstraintMaxDepth:
 		return fmt.Sprintf("%s is nested deeper than the %v levels that are allowed.", subject, f.Limit)
 	case ConstraintSyntax:
-		return fmt.Sprintf("The %s is not valid JSON: %s.", noun, f.detail)
+		return fmt.Sprintf("The %s is not valid JSON: %s.", noun, f.detail+f.position)
 	}
 	return subject + " breaks the rule " + f.Constraint + "."
 }
@@ -95,9 +95,9 @@ func keySentence(f finding) string {
 	case "format":
 		return what + " must be " + Format(fmt.Sprint(f.Limit)).words() + "."
 	case "minLength":
-		return fmt.Sprintf("%s must have at least %s.", what, counted(f.Limit, f.keyConstraint))
+		return fmt.Sprintf("%s must have at least %s.", what, counted(f.Limit, f.keyConstraint, ""))
 	}
-	return fmt.Sprintf("%s must have at most %s.", what, counted(f.Limit, f.keyConstraint))
+	return fmt.Sprintf("%s must have at most %s.", what, counted(f.Limit, f.keyConstraint, ""))
 }
 
 func article(jsonType string) string {
@@ -129,11 +129,21 @@ func amount(n int) string {
 	return strconv.Itoa(n)
 }
 
-// counted renders what a length counts: "1 character", "3 elements".
-func counted(limit any, constraint string) string {
-	unit := map[string]string{"Length": "character", "Items": "element", "Properties": "entry"}[constraint[3:]]
-	if limit == 1 {
-		return "1 " + unit
+// units are what the constraints on lengths count, one and several.
+var units = map[string][2]string{
+	"minLength": {"character", "characters"}, "maxLength": {"character", "characters"},
+	"minItems": {"element", "elements"}, "maxItems": {"element", "elements"},
+	"minProperties": {"entry", "entries"}, "maxProperties": {"entry", "entries"},
+}
+
+// counted renders a limit with what it counts: "1 character", "3 elements".
+func counted(limit any, constraint, unit string) string {
+	names := units[constraint]
+	if unit != "" {
+		names = [2]string{unit, unit + "s"}
 	}
-	return fmt.Sprintf("%v %s", limit, strings.TrimSuffix(unit, "y")+map[bool]string{true: "ies", false: "s"}[unit == "entry"])
+	if limit == 1 {
+		return "1 " + names[0]
+	}
+	return fmt.Sprintf("%v %s", limit, names[1])
 }

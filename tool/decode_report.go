@@ -14,8 +14,10 @@ import (
 type finding struct {
 	Issue
 	count         int    // how long the value is, where that is what counts
+	unit          string // what count counts, when the constraint does not say
 	keyConstraint string // the rule that a key of a map breaks
 	detail        string // what is wrong with the syntax
+	position      string // where, for people
 }
 
 // maxGot bounds Issue.Got, in bytes.
@@ -39,6 +41,9 @@ func quoteText(s string) []byte {
 func report(found []finding, doc *Document) Issues {
 	issues := make(Issues, len(found))
 	for i, f := range found {
+		if len(doc.Secrets) > 0 && f.position != "" {
+			f.detail = "it is broken" // the detail may show what stands there
+		}
 		secret := doc.hides(f)
 		if secret && f.Got != "" {
 			f.Got = Redacted
@@ -88,8 +93,10 @@ func suggestion(f finding) string {
 	default:
 		return ""
 	}
-	if near := nearest(word, f.Allowed, 1); len(near) > 0 {
-		return near[0]
+	for _, near := range nearest(word, f.Allowed, 1) {
+		if 2*distance(word, near) < max(len(word), len(near)) { // else it shares too little to be meant
+			return near
+		}
 	}
 	return ""
 }
@@ -104,15 +111,23 @@ func syntaxFinding(err error, text []byte, at int64) finding {
 	}
 	f.Offset = min(max(f.Offset, 0), int64(len(text)))
 	switch {
+	case f.detail == "exceeded max depth": // jsontext itself allows 10,000 levels
+		f.Constraint, f.Limit, f.Path = ConstraintMaxDepth, MaxDepth, ""
+		return f
 	case len(bytes.TrimSpace(text)) == 0:
 		f.detail = "it is empty"
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		f.Offset, f.detail = int64(len(text)), "it ends too early"
 	}
 	f.detail = strings.TrimPrefix(f.detail, "jsontext: ")
-	before := text[:f.Offset]
+	f.position = position(text, f.Offset)
+	return f
+}
+
+// position says where an offset is, for people.
+func position(text []byte, offset int64) string {
+	before := text[:offset]
 	line := bytes.Count(before, []byte("\n"))
 	column := len(before) - bytes.LastIndexByte(before, '\n')
-	f.detail += fmt.Sprintf(" at line %d, column %d", line+1, column)
-	return f
+	return fmt.Sprintf(" at line %d, column %d", line+1, column)
 }

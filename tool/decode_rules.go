@@ -12,11 +12,12 @@ type violation struct {
 	constraint string
 	limit      any
 	allowed    []string
-	count      int // how long the value is, where that is what counts
+	count      int    // how long the value is, where that is what counts
+	unit       string // what count counts, when the constraint does not say
 }
 
 func (v violation) finding(want string) finding {
-	f := finding{count: v.count}
+	f := finding{count: v.count, unit: v.unit}
 	f.Constraint, f.Limit, f.Allowed, f.ExpectedType = v.constraint, v.limit, v.allowed, want
 	return f
 }
@@ -38,6 +39,15 @@ func (l *Length) check(n int, suffix string) []violation {
 		return []violation{{constraint: "max" + suffix, limit: l.Max, count: n}}
 	}
 	return nil
+}
+
+// checkBytes checks a number of bytes, which is named so in messages.
+func (l *Length) checkBytes(n int) []violation {
+	vs := l.check(n, "Length")
+	for i := range vs {
+		vs[i].unit = "byte"
+	}
+	return vs
 }
 
 // StringRule is what a string must keep; its zero value allows all.

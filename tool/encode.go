@@ -226,7 +226,7 @@ func appendFloat(b []byte, f float64, bits int) []byte {
 func (e *Encoder) Bytes(b []byte, r *Length) {
 	start := e.value()
 	e.text = append(base64.StdEncoding.AppendEncode(append(e.text, '"'), b), '"')
-	e.violated(r.check(len(b), "Length"), "string", start)
+	e.violated(r.checkBytes(len(b)), "string", start)
 }
 
 // Any writes any value that has a JSON form.

@@ -3,6 +3,7 @@ package tool
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -28,7 +29,11 @@ func (s *Spec) Redact(payload []byte) json.RawMessage {
 		}
 		return quoted(clip(string(payload), maxShown))
 	}
-	for _, p := range s.Secrets {
+	places, ok := s.secretPlaces(payload)
+	if !ok {
+		return quoted(Redacted)
+	}
+	for _, p := range places {
 		redact(v, strings.Split(strings.TrimPrefix(p, "/"), "/"))
 	}
 	var b bytes.Buffer
@@ -43,12 +48,38 @@ func (s *Spec) Redact(payload []byte) json.RawMessage {
 	return bytes.TrimSpace(b.Bytes())
 }
 
+// secretPlaces are the pointers of the secrets in a payload: those of the design, and where the payload breaks the design in a place
+// that may hold one, such as a misspelt name. ok is false when they cannot be told.
+func (s *Spec) secretPlaces(payload []byte) (places []string, ok bool) {
+	if len(s.Secrets) == 0 || s.Decode == nil {
+		return s.Secrets, true
+	}
+	_, issues := s.Decode(payload)
+	places = append(places, s.Secrets...)
+	for _, i := range issues {
+		switch i.Constraint {
+		case ConstraintSyntax, ConstraintMaxBytes, ConstraintMaxDepth: // the decoder did not look at all of it
+			return nil, false
+		}
+		if i.Got == Redacted {
+			if i.Path == "" {
+				return nil, false
+			}
+			places = append(places, i.Path)
+		}
+	}
+	return places, len(issues) < MaxIssues // those beyond are not known
+}
+
+var pointerUnescapes = strings.NewReplacer("~1", "/", "~0", "~")
+
 func redact(v any, path []string) {
 	last := len(path) == 1
+	key := pointerUnescapes.Replace(path[0])
 	switch x := v.(type) {
 	case map[string]any:
 		for k := range x {
-			if path[0] != "*" && path[0] != k {
+			if path[0] != "*" && key != k {
 				continue
 			}
 			if last {
@@ -59,7 +90,7 @@ func redact(v any, path []string) {
 		}
 	case []any:
 		for i := range x {
-			if path[0] != "*" {
+			if path[0] != "*" && path[0] != strconv.Itoa(i) {
 				continue
 			}
 			if last {

@@ -106,7 +106,7 @@ func write(w *strings.Builder, re *syntax.Regexp) error {
 	repeat := func(suffix string) error {
 		sub := re.Sub[0]
 		single := sub.Op == syntax.OpCharClass || sub.Op == syntax.OpAnyCharNotNL || sub.Op == syntax.OpAnyChar || sub.Op == syntax.OpCapture ||
-			sub.Op == syntax.OpLiteral && len(sub.Rune) == 1 && sub.Flags&syntax.FoldCase == 0
+			sub.Op == syntax.OpLiteral && len(sub.Rune) == 1
 		var err error
 		if single {
 			err = write(w, sub)

@@ -211,7 +211,7 @@ var (
 	ruleStringsPayloadExact             = &tool.StringRule{Length: &tool.Length{Min: 3, Max: 3}}
 	ruleStringsPayloadSlug              = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 12}, Pattern: tool.MustPattern(`^[a-z][a-z0-9-]*$`)}
 	ruleStringsPayloadNarrow            = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 12}, Pattern: tool.MustPattern(`^[a-z][a-z0-9-]*$`), Enum: []string{"one", "two"}}
-	ruleStringsPayloadFolded            = &tool.StringRule{Pattern: tool.MustPattern(`^[cC][aA][fF][éÉ](?:\.)?$`)}
+	ruleStringsPayloadFolded            = &tool.StringRule{Pattern: tool.MustPattern(`^[cC][aA][fF][éÉ]\.?$`)}
 	ruleStringsPayloadDotted            = &tool.StringRule{Pattern: tool.MustPattern(`^a[^\n]c$`)}
 	ruleStringsPayloadSpaced            = &tool.StringRule{Pattern: tool.MustPattern(`[\x09\x0a\x0c\x0d ]`)}
 	ruleStringsPayloadColor             = &tool.StringRule{Enum: []string{"red", "green", "light \"blue\"", ""}}

@@ -73,7 +73,7 @@ var StringsSpec = &tool.Spec{
     },
     "folded": {
       "type": "string",
-      "pattern": "^[cC][aA][fF][éÉ](?:\\.)?$"
+      "pattern": "^[cC][aA][fF][éÉ]\\.?$"
     },
     "dotted": {
       "type": "string",
