@@ -1,0 +1,111 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"toolsvc/tool"
+)
+
+func TestCoveredByUnknownOverlayIsReported(t *testing.T) {
+	t.Parallel()
+	p := open(t, counter+`<div id=veil aria-label="Loading shield" style="position:fixed;inset:0;background:#0008">Please hold</div>`)
+	f := p.do("click", clickOn("Play")).fails(t, tool.Covered)
+	if !strings.Contains(f.Message, "Loading shield") && !strings.Contains(f.Message, "Please hold") {
+		t.Errorf("the message does not name the cover: %s", f.Message)
+	}
+	if got := p.truth("window.n"); got != "undefined" {
+		t.Errorf("clicked %s times", got)
+	}
+}
+
+func TestCookieBannerIsDismissedByRefusing(t *testing.T) {
+	t.Parallel()
+	p := open(t, counter+`<div id=cookie-banner style="position:fixed;inset:0;background:#fff">We use cookies to improve your experience.
+		<button onclick="window.agreed=1;this.parentNode.remove()">Accept all</button><button onclick="window.refused=1;this.parentNode.remove()">Reject all</button></div>`)
+	d := p.do("click", clickOn("Play")).must(t, tool.EffectConfirmed)
+	if p.truth("window.agreed") != "undefined" || p.truth("window.refused") != "1" || p.truth("window.n") != "1" {
+		t.Errorf("agreed %s, refused %s, played %s", p.truth("window.agreed"), p.truth("window.refused"), p.truth("window.n"))
+	}
+	if !strings.Contains(d.out.Proof, "cookie banner") || !strings.Contains(d.out.Proof, "Reject all") {
+		t.Errorf("the proof does not tell of the banner: %s", d.out.Proof)
+	}
+}
+
+func TestCookieBannerWithOnlyAcceptIsReported(t *testing.T) {
+	t.Parallel()
+	p := open(t, counter+`<div style="position:fixed;inset:0;background:#fff">This site uses cookies. <button onclick="window.agreed=1;this.parentNode.remove()">OK</button></div>`)
+	p.do("click", clickOn("Play")).fails(t, tool.Covered)
+	if p.truth("window.agreed") != "undefined" {
+		t.Error("agreed to cookies")
+	}
+}
+
+func TestMovingButtonIsAwaited(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<style>#b{position:absolute;left:20px;top:20px;animation:m .7s linear 1 both}@keyframes m{to{left:500px;top:300px}}</style>
+		<button id=b onclick="window.n=(window.n||0)+1;this.textContent='Done'">Play</button>`)
+	p.do("click", clickOn("Play")).must(t, tool.EffectConfirmed)
+	if got := p.truth("window.n"); got != "1" {
+		t.Errorf("clicked %s times", got)
+	}
+}
+
+func TestEndlesslyMovingButtonIsReported(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<style>#b{position:absolute;top:20px;animation:m 1s linear infinite alternate}@keyframes m{from{left:0}to{left:600px}}</style><button id=b onclick="window.n=1">Play</button>`)
+	p.do("click", clickOn("Play")).fails(t, tool.Moving)
+}
+
+func TestDisabledSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<form><label><input type=checkbox id=c required onchange="b.disabled=!this.checked"> I accept the terms</label><input aria-label="E-mail" required>
+		<button id=b disabled>Order</button></form>`)
+	f := p.do("click", clickOn("Order")).fails(t, tool.Disabled)
+	for _, want := range []string{"I accept the terms", "not ticked", "E-mail", "empty"} {
+		if !strings.Contains(f.Message, want) {
+			t.Errorf("%q lacks %q", f.Message, want)
+		}
+	}
+}
+
+func TestScrollsIntoView(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<div style="height:4000px"></div>`+counter+`<div style="height:2000px"></div>`)
+	p.do("click", clickOn("Play")).must(t, tool.EffectConfirmed)
+	if got := p.truth("window.n"); got != "1" {
+		t.Errorf("clicked %s times", got)
+	}
+}
+
+// TestGuardStopsAWrongClick: between the last look and the event another element slides under the point. The page must not see the click.
+func TestGuardStopsAWrongClick(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<button id=b onclick="window.right=(window.right||0)+1;this.textContent='ok'">Play</button>
+		<button id=w style="position:fixed;left:0;top:0;width:100%;height:100%;display:none" onclick="window.wrong=1">Delete</button>
+		<script>let once=0;document.addEventListener('mousemove',()=>{if(once++)return;w.style.display='block';setTimeout(()=>w.remove(),150)})</script>`)
+	d := p.do("click", clickOn("Play"))
+	if got := p.truth("window.wrong"); got != "undefined" {
+		t.Fatal("the wrong element was clicked")
+	}
+	if d.err == nil && d.out.Effect == tool.EffectConfirmed && p.truth("window.right") != "1" {
+		t.Errorf("right clicks: %s (%s)", p.truth("window.right"), d.out.Proof)
+	}
+	if d.err != nil {
+		f := tool.AsFailed(d.err)
+		if f.Failure != tool.Covered && f.Failure != tool.Stale || f.Dispatched {
+			t.Errorf("%v", f)
+		}
+	}
+}
+
+func TestStaleElementIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<div id=box></div><p id=out></p><script>
+		const render=()=>{box.innerHTML='<button class=go>Play</button>'};render();setInterval(render,20);
+		box.addEventListener('click',()=>{window.n=(window.n||0)+1;out.textContent='played '+n})</script>`)
+	p.do("click", clickOn("Play")).must(t, tool.EffectConfirmed)
+	if got := p.truth("window.n"); got != "1" {
+		t.Errorf("clicked %s times", got)
+	}
+}
