@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"go.temporal.io/api/enums/v1"
@@ -159,5 +160,57 @@ func TestPortsAreRead(t *testing.T) {
 		if got := portOfURL(text); got != want {
 			t.Errorf("portOfURL(%q) = %d, want %d", text, got, want)
 		}
+	}
+}
+
+// Someone takes a port between its being found free and its use. The server calls that fatal; here it is an error, and the process and
+// the state directory stay usable.
+func TestPortTakenMeanwhile(t *testing.T) {
+	t.Parallel()
+	db := database{path: filepath.Join(t.TempDir(), databaseName)}
+	if err := db.prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sql := sqlConfig(db)
+	if err := ensureNamespace(t.Context(), sql, "default", nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	failures := newFailures()
+	logger := serverLogger{out: slog.New(slog.DiscardHandler), level: slog.LevelError, fatal: failures.report, muted: new(atomic.Bool)}
+	for name, pick := range map[string]func(ports) int{
+		"frontend": func(p ports) int { return p.frontend },
+		"history":  func(p ports) int { return p.history },
+		"worker":   func(p ports) int { return p.worker },
+	} {
+		p, err := reservePorts(0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken, err := listen("the test", pick(p), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = startServices(t.Context(), serverConfig(sql, p), hosts(p), logger)
+		if !errors.Is(err, syscall.EADDRINUSE) || !errors.Is(err, ErrServerFailed) {
+			t.Errorf("port of the %s taken: %v; want ErrServerFailed for an address in use", name, err)
+		}
+		failures.forget()
+		if err := taken.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	p, err := reservePorts(0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := startServices(t.Context(), serverConfig(sql, p), hosts(p), logger)
+	if err != nil {
+		t.Fatalf("with free ports: %v", err)
+	}
+	if err := waitServing(t.Context(), hostPort(p.frontend), "default", failures); err != nil {
+		t.Error(err)
+	}
+	if err := s.stop(stopWithin); err != nil {
+		t.Error(err)
 	}
 }

@@ -2,6 +2,7 @@ package temporalserver_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -254,4 +255,16 @@ func TestOptionsAreChecked(t *testing.T) {
 			t.Errorf("got %v; want an error that says %q", err, want)
 		}
 	}
+}
+
+// A start that is called off leaves nothing running and the directory free.
+func TestStartCanBeCalledOff(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := temporalserver.Start(ctx, temporalserver.Options{StateDir: dir}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the context's error", err)
+	}
+	start(t, temporalserver.Options{StateDir: dir, UIPort: temporalserver.NoUI})
 }
