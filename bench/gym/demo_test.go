@@ -130,7 +130,7 @@ func TestDemo(t *testing.T) {
 		func() { p.eval(`$("format").focus()`, nil); p.write("V") },
 		func() {
 			p.typeInto(`$("who")`, "Ada Park")
-			p.until(`!$("veil").hidden`)
+			p.until(`$("veil")`)
 			p.clickOn(`$("close")`)
 			p.typeInto(`$("who")`, "")
 			p.typeInto(`$("who")`, "Ada Park")

@@ -90,7 +90,8 @@ function checkName() {
   if (value && !failed) {
     failed = true;
     gym.note("the parcel service failed");
-    $("veil").hidden = false;
+    document.body.append($("sorry-text").content.cloneNode(true));
+    $("close").addEventListener("click", close);
     $("close").focus();
     return;
   }
@@ -100,9 +101,11 @@ function checkName() {
   $("parcel").className = "status good";
   show();
 }
-const close = () => { $("veil").hidden = true; $("who").focus(); };
-$("close").addEventListener("click", close);
-addEventListener("keydown", (event) => { if (event.key === "Escape" && !$("veil").hidden) close(); });
+function close() {
+  $("veil").remove();
+  $("who").focus();
+}
+addEventListener("keydown", (event) => { if (event.key === "Escape" && $("veil")) close(); });
 
 addEventListener("message", ({ data, origin }) => {
   if (origin !== location.origin || !data || !data.voucher) return;
