@@ -1,7 +1,49 @@
-.PHONY: gen
-gen: ## Generate gen/ from design/
-	go run ./tools/goagen
+# toolsvc. On a fresh machine only Go is needed: `make demo` and `make test` install the rest (scripts/deps.sh).
 
-.PHONY: bench-validate
-bench-validate: ## Measure decoding and validation beside encoding/json with Goa's validators, and a JSON Schema engine
-	go test ./toolset/codegen -run '^$$' -bench Validate
+GO ?= go
+# Without symbol tables the program is a third smaller; the embedded Temporal makes it large.
+LDFLAGS := -s -w
+LANGUAGE ?= en
+
+.PHONY: help demo test build serve gen deps check race fuzz bench-validate bench-heal clean
+
+help: ## What there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
+
+demo: deps build ## Run the main job on a local page full of failures, narrated (make demo LANGUAGE=ko)
+	@bin/toolsvc --lang $(LANGUAGE) demo
+
+test: deps check ## Everything: formatting, vet, generated code, all tests
+	$(GO) test -timeout 25m ./...
+
+check: ## Formatting, vet, and that gen/ is what the design says
+	@unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt these files:"; echo "$$unformatted"; exit 1; }
+	$(GO) vet ./...
+	@$(MAKE) --no-print-directory gen
+	@git diff --exit-code --stat -- gen docs/reference || { echo "What is generated is not what the design says: run make gen, and commit the result."; exit 1; }
+	@untracked=$$(git ls-files --others --exclude-standard -- gen); [ -z "$$untracked" ] || { echo "Commit the generated files:"; echo "$$untracked"; exit 1; }
+
+race: deps ## The tests of our own packages under the race detector
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./tool/... ./planner/... ./verification/... ./narration/... ./store/... ./server/... ./executors/...
+
+build: ## bin/toolsvc
+	@mkdir -p bin
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/toolsvc ./cmd/toolsvc
+
+serve: deps build ## All surfaces on loopback, with an embedded Temporal
+	bin/toolsvc serve
+
+gen: ## Generate gen/ from design/
+	$(GO) run ./tools/goagen
+
+deps: ## Install Chromium and tesseract where they are missing
+	@scripts/deps.sh
+
+bench-validate: ## Decode and validate payloads, beside encoding/json with Goa's validators and a JSON Schema engine
+	$(GO) test ./toolset/codegen -run '^$$' -bench Validate
+
+bench-heal: deps ## Every failure page, with and without healing (make bench-heal N=30)
+	$(GO) run ./bench/heal -n $(or $(N),3)
+
+clean: ## Remove what was built
+	rm -rf bin

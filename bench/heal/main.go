@@ -311,7 +311,7 @@ func report(w io.Writer, trials []trial, n int) bool {
 					all[m].wrong++
 					wrong++
 				}
-				if t.Goal > 1 {
+				if c.Want.Goal.Max > 0 && t.Goal > c.Want.Goal.Max {
 					all[m].double++
 					double++
 				}

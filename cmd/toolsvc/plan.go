@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"toolsvc/gen/toolsets"
 	"toolsvc/narration/terminal"
 	"toolsvc/planner"
 	"toolsvc/stack"
@@ -36,6 +37,10 @@ func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
 		if plan, reqs, err = readPlan(c.Plan, c.Var); err != nil {
 			return err
 		}
+		// All of the plan is checked before anything is started.
+		if _, err := preparePlan(std, &planner.Service{Registry: toolsets.Registry()}, plan, c.Plan, reqs, common.Lang); err != nil {
+			return err
+		}
 	}
 	s, err := common.open(ctx, std, stack.Options{Ephemeral: true})
 	if err != nil {
@@ -47,6 +52,7 @@ func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
 		if runID, err = startPlan(ctx, std, s, plan, c.Plan, reqs, common.Lang, c.NoHealing); err != nil {
 			return err
 		}
+		fmt.Fprintf(std.err, "Run %s\n", runID)
 	}
 	st, err := follow(ctx, std.err, s, runID)
 	if err != nil {
@@ -87,17 +93,23 @@ func readPlan(file string, vars map[string]string) (*planner.Plan, []tool.Reques
 	return plan, reqs, nil
 }
 
-// startPlan checks every step and starts the run. When a step does not validate, nothing is started and every issue is named.
-func startPlan(ctx context.Context, std streams, s *stack.Stack, plan *planner.Plan, file string, reqs []tool.Request, lang string, noHealing bool) (string, error) {
-	in, err := s.Service.PreparePlan(plan, reqs, lang)
+// preparePlan checks every step. When one does not validate, every issue of every step is printed, and the error ends the program.
+func preparePlan(std streams, service *planner.Service, plan *planner.Plan, file string, reqs []tool.Request, lang string) (planner.Input, error) {
+	in, err := service.PreparePlan(plan, reqs, lang)
 	var bad *planner.PlanError
-	switch {
-	case errors.As(err, &bad):
+	if errors.As(err, &bad) {
 		for _, line := range bad.Lines(file) {
 			fmt.Fprintln(std.err, line)
 		}
-		return "", usage("%s: %s; nothing was started", file, bad)
-	case err != nil:
+		return in, usage("%s: %s; nothing was started", file, bad)
+	}
+	return in, err
+}
+
+// startPlan starts the run of a plan.
+func startPlan(ctx context.Context, std streams, s *stack.Stack, plan *planner.Plan, file string, reqs []tool.Request, lang string, noHealing bool) (string, error) {
+	in, err := preparePlan(std, s.Service, plan, file, reqs, lang)
+	if err != nil {
 		return "", err
 	}
 	in.NoHealing = noHealing

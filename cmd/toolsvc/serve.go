@@ -14,10 +14,11 @@ import (
 
 // serveCmd serves all surfaces.
 type serveCmd struct {
-	HTTP      string   `name:"http" help:"HTTP address." default:"127.0.0.1:7070" env:"TOOLSVC_HTTP"`
-	GRPC      string   `name:"grpc" help:"gRPC address." default:"127.0.0.1:7071" env:"TOOLSVC_GRPC"`
-	UIPort    int      `help:"Port of Temporal's UI; 0 keeps the last one, -1 switches it off." default:"0"`
-	AllowHost []string `help:"Host names under which a reverse proxy may reach the HTTP surface." env:"TOOLSVC_ALLOW_HOST"`
+	HTTP       string   `name:"http" help:"HTTP address." default:"127.0.0.1:7070" env:"TOOLSVC_HTTP"`
+	GRPC       string   `name:"grpc" help:"gRPC address." default:"127.0.0.1:7071" env:"TOOLSVC_GRPC"`
+	UIPort     int      `help:"Port of Temporal's UI; 0 keeps the last one, -1 switches it off." default:"0"`
+	EndBrowser bool     `help:"End the browser with the server. Otherwise it goes on, so that a restarted server finds its tabs again."`
+	AllowHost  []string `help:"Host names under which a reverse proxy may reach the HTTP surface." env:"TOOLSVC_ALLOW_HOST"`
 }
 
 func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
@@ -33,7 +34,7 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 	}
 	defer grpcL.Close() //nolint:errcheck // the server closes it first
 
-	s, err := common.open(ctx, std, stack.Options{UIPort: c.UIPort})
+	s, err := common.open(ctx, std, stack.Options{UIPort: c.UIPort, Ephemeral: c.EndBrowser})
 	if err != nil {
 		return err
 	}
