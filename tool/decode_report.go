@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -23,9 +24,15 @@ type finding struct {
 // maxGot bounds Issue.Got, in bytes.
 const maxGot = 128
 
-// clipped renders a value for Issue.Got.
+// clipped renders a value for Issue.Got, on one line. In JSON, control characters stand only between tokens.
 func clipped(raw []byte) string {
-	return clip(string(raw[:min(len(raw), maxGot+4)]), maxGot-len("…"))
+	line := strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, string(raw[:min(len(raw), maxGot+utf8.UTFMax)]))
+	return clip(line, maxGot-len("…"))
 }
 
 // quoteText renders s as a JSON string; what is not UTF-8 in it is replaced.

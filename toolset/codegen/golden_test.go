@@ -11,9 +11,9 @@ import (
 
 	"goa.design/goa/v3/codegen/generator"
 
-	"toolsvc/toolset/codegen/internal/designtest"
 	"toolsvc/toolset/codegen/internal/kitchensink"
 	"toolsvc/toolset/codegen/internal/peers"
+	"toolsvc/toolset/internal/designtest"
 )
 
 var update = flag.Bool("update", false, "write the committed generated code anew")

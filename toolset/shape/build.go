@@ -19,10 +19,9 @@ type Builder struct {
 	// Problems are the mistakes of the design that were met, as sentences that name the place.
 	Problems []string
 
-	names   map[string]bool
-	byID    map[string]*Named
-	aliases []string // the alias types that are being resolved, outermost first
-	later   []func() // what has to wait until all types are complete
+	names map[string]bool
+	byID  map[string]*Named
+	later []func() // what has to wait until all types are complete
 }
 
 // NewBuilder makes a builder; the reserved names are not given to types.
@@ -290,14 +289,7 @@ func (b *Builder) named(t *Type, a *goaexpr.AttributeExpr, ut goaexpr.UserType, 
 		}
 		return t
 	}
-	if slices.Contains(b.aliases, ut.ID()) {
-		b.problem(at, "the type %s contains itself without an object in between", ut.Name())
-		t.Kind = Any
-		return t
-	}
-	b.aliases = append(b.aliases, ut.ID())
-	under := b.use(own, codegen.Goify(ut.Name(), true), ut.Name())
-	b.aliases = b.aliases[:len(b.aliases)-1]
+	under := b.use(own, codegen.Goify(ut.Name(), true), ut.Name()) // Goa lets no alias name itself, so this ends
 	n := b.byID[ut.ID()]
 	if n == nil {
 		n = &Named{Name: b.unique(codegen.Goify(ut.Name(), true)), DesignName: ut.Name(), Kind: under.Kind, Alias: under, Description: own.Description}

@@ -140,6 +140,9 @@ func write(w *strings.Builder, re *syntax.Regexp) error {
 			char(w, r, false)
 		}
 	case syntax.OpCharClass:
+		if len(re.Rune) == 0 {
+			return fmt.Errorf("matches nothing")
+		}
 		class(w, re.Rune)
 	case syntax.OpAnyCharNotNL:
 		w.WriteString(`[^\n]`)
