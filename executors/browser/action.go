@@ -85,7 +85,7 @@ func (a action) acts() bool {
 func (a action) roles() []string {
 	switch a.kind {
 	case kindType:
-		return []string{"textbox", "searchbox", "combobox", "spinbutton", "slider"}
+		return []string{"textbox", "searchbox", "combobox", "spinbutton", "slider", "date", "datetime", "inputtime", "colorwell"}
 	case kindSelect:
 		return []string{"combobox", "listbox", "button"}
 	case kindCheck:

@@ -99,7 +99,7 @@ func (a *attempt) lookOnce(ctx context.Context, needs tool.Needs) (*look2, error
 		if a.loc != nil && a.loc.frame == f {
 			in["target"] = a.loc.id
 		}
-		if !a.dispatched {
+		if !a.dispatched && !a.fixed {
 			in["mark"] = a.key
 		}
 		calls[i] = f.Start(ctx, "observe", in)

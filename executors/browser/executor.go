@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -127,22 +128,19 @@ func (x *Executor) Shutdown(ctx context.Context) error {
 	defer x.pool.starting.Unlock()
 	x.pool.saving.Wait()
 	x.pool.mu.Lock()
-	defer x.pool.mu.Unlock()
 	x.pool.closed = true
+	conn, proc, sessions := x.pool.conn, x.pool.proc, maps.Clone(x.pool.sessions)
+	x.pool.mu.Unlock()
 	var errs []error
 	end := x.opts.Ephemeral || x.opts.EndBrowser
-	if x.pool.conn != nil {
-		for _, s := range x.pool.sessions {
-			if !end {
-				_ = s.tab.Detach(ctx) // the connection's end detaches it as well
-			} else {
-				s.tab.End()
-			}
+	if conn != nil {
+		for _, s := range sessions {
+			s.tab.End()
 		}
-		_ = x.pool.conn.Close() // it may be gone already
+		_ = conn.Close() // it may be gone already; its end detaches from all tabs
 	}
-	if end && x.pool.proc != nil {
-		errs = append(errs, x.pool.proc.End())
+	if end && proc != nil {
+		errs = append(errs, proc.End())
 	}
 	if x.temporary != "" {
 		errs = append(errs, removeAll(x.temporary))

@@ -156,7 +156,9 @@ func TestFrames(t *testing.T) {
 	t.Parallel()
 	for _, src := range []tool.Source{tool.SourceAX, tool.SourceCDP} {
 		for name, p := range map[string]func(*testing.T) *page1{
-			"same process":  func(t *testing.T) *page1 { return open(t, `<h1>Outer</h1><iframe title="Player" style="width:400px;height:200px;border:7px solid" srcdoc="`+srcdoc(inFrame)+`"></iframe>`) },
+			"same process": func(t *testing.T) *page1 {
+				return open(t, `<h1>Outer</h1><iframe title="Player" style="width:400px;height:200px;border:7px solid" srcdoc="`+srcdoc(inFrame)+`"></iframe>`)
+			},
 			"other process": func(t *testing.T) *page1 { return frames(t, inFrame) },
 		} {
 			t.Run(name+string(src), func(t *testing.T) {

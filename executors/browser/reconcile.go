@@ -49,6 +49,7 @@ func (x *Executor) Reconcile(ctx context.Context, call *tool.Call, before *tool.
 }
 
 func (a *attempt) reconcile(ctx context.Context, before *tool.Evidence, rebuilt bool) (tool.Outcome, error) {
+	a.fixed = true
 	if _, err := a.tab.Ready(ctx, quietAfter, restLimit); err != nil {
 		return tool.Outcome{}, err
 	}
@@ -86,7 +87,6 @@ func (a *attempt) reconcile(ctx context.Context, before *tool.Evidence, rebuilt 
 		}
 	}
 	a.work.types = map[kind][]string{kindClick: {"click", "auxclick", "contextmenu"}, kindCheck: {"click"}, kindPress: {"keydown"}, kindType: {"input", "keydown"}, kindSelect: {"click"}}[a.act.kind]
-	a.fixed = true
 	a.facts = judge(a.work.types, was, o.url, anyKnown, seen)
 	// The page's record is older than this process, so that later looks weigh the same record; what only the protocol told is lost.
 	effect, changed, proof := a.facts.decide()

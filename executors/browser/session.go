@@ -57,7 +57,8 @@ func (p *pool) acquire(ctx context.Context, run string) (s *session, release fun
 	s = p.sessions[run]
 	p.mu.Unlock()
 	if s != nil && s.tab.Dead() != nil {
-		s = p.drop(run)
+		p.drop(ctx, s)
+		s = nil
 	}
 	if s == nil {
 		if s, err = p.open(ctx, run); err != nil {
@@ -76,12 +77,24 @@ func (p *pool) acquire(ctx context.Context, run string) (s *session, release fun
 	}, nil
 }
 
-// drop forgets a session whose tab is dead.
-func (p *pool) drop(run string) *session {
+// drop forgets a session whose tab is dead. A crashed tab is closed: nobody can attach to it any more.
+func (p *pool) drop(ctx context.Context, s *session) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.sessions, run)
-	return nil
+	delete(p.sessions, s.run)
+	conn := p.conn
+	p.mu.Unlock()
+	s.mu.Lock()
+	if url := s.tab.Main().URL(); url != "" && url != s.cp.URL {
+		next := s.cp
+		next.URL = url
+		if p.marks.save(&next) == nil { // otherwise the session is rebuilt from the older one
+			s.cp = next
+		}
+	}
+	s.mu.Unlock()
+	if errors.Is(s.tab.Dead(), page.ErrCrashed) {
+		_, _ = devtools.Call(ctx, conn.Browser(), target.CloseTarget, target.CloseTargetParams{TargetID: s.tab.ID})
+	}
 }
 
 // browser connects to the recorded browser, or starts one. The caller holds starting.
@@ -172,6 +185,9 @@ func (p *pool) byTarget(id target.ID) *session {
 	return nil
 }
 
+// attachLimit bounds the attaching to a tab that an earlier process used. A tab that crashed meanwhile never answers.
+const attachLimit = 6 * time.Second
+
 // open finds the run's tab again, or makes a new one and brings it to where the old one was.
 func (p *pool) open(ctx context.Context, run string) (*session, error) {
 	cp, err := p.marks.load(run)
@@ -183,7 +199,10 @@ func (p *pool) open(ctx context.Context, run string) (*session, error) {
 	p.mu.Unlock()
 	view := page.View{Width: p.opts.Width, Height: p.opts.Height, Scale: p.opts.DeviceScaleFactor}
 	if cp != nil && cp.Browser == browser {
-		if tab, err := page.Open(ctx, conn, cp.Target, view); err == nil {
+		attach, cancel := context.WithTimeout(ctx, attachLimit)
+		tab, err := page.Open(attach, conn, cp.Target, view)
+		cancel()
+		if err == nil {
 			if alive(ctx, tab) {
 				return &session{run: run, tab: tab, cp: *cp, used: time.Now()}, nil
 			}

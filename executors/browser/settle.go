@@ -201,7 +201,7 @@ func (a *attempt) await(ctx context.Context, first time.Duration) error {
 	if a.loc != nil {
 		frame = a.loc.frame
 	}
-	wait := map[string]any{"first": first.Milliseconds(), "quiet": quietAfter.Milliseconds(), "max": (restLimit).Milliseconds()}
+	wait := map[string]any{"first": max(0, first-time.Since(a.sent.At)).Milliseconds(), "quiet": quietAfter.Milliseconds(), "max": (restLimit).Milliseconds()}
 	frames := a.tab.Frames()
 	done, news := make(chan error, len(frames)), make(chan error, 1)
 	started := 0

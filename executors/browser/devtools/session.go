@@ -18,7 +18,7 @@ type Session struct {
 	handler func(Event)
 	unheard []Event
 	gone    chan struct{}
-	over    bool
+	once    sync.Once // closes gone
 }
 
 // Event is something that happened in a session's target.
@@ -72,17 +72,15 @@ func (s *Session) hear(ev Event) {
 	h(ev)
 }
 
-func (s *Session) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.over {
-		s.over = true
-		close(s.gone)
-	}
-}
+// end and ended take no lock: the connection calls them while it holds its own, and a handler that runs under the session's lock may ask
+// the connection something.
+func (s *Session) end() { s.once.Do(func() { close(s.gone) }) }
 
 func (s *Session) ended() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.over
+	select {
+	case <-s.gone:
+		return true
+	default:
+		return false
+	}
 }

@@ -278,13 +278,6 @@ func (t *Tab) Leaving(yes bool) {
 	t.leaving = yes
 }
 
-// Detach ends the tab's session. The tab stays open.
-func (t *Tab) Detach(ctx context.Context) error {
-	t.kill(devtools.ErrDetached)
-	_, err := devtools.Call(ctx, t.session.Conn().Browser(), target.DetachFromTarget, target.DetachFromTargetParams{SessionID: t.session.ID})
-	return err
-}
-
 // Session is the tab's own session, for commands that this package has no word for.
 func (t *Tab) Session() *devtools.Session { return t.session }
 

@@ -3,7 +3,7 @@
 
 const now = () => performance.now();
 const seen = {started: now(), batches: 0, records: 0, last: 0, lastInput: -1e9, loaded: 0}; // last: the latest change that is not noise
-const history = new WeakMap(); // node → signature → {n, first, last}: what changed there before
+const history = new WeakMap(); // node → signature → {n, start, last, gap}: how often, and when, something changed there by itself
 const waiting = new Set();     // callbacks after each batch of mutations
 const watched = new WeakSet();
 
@@ -23,10 +23,10 @@ function remember(r, t) {
   const p = place(r), s = signature(r);
   let m = history.get(p);
   if (!m) history.set(p, m = new Map());
-  if (m.size > 50) return {n: 2, first: t, last: t, gap: 0};
+  if (m.size > 50) return {n: 3, last: t, gap: 0};
   let h = m.get(s);
-  if (!h) m.set(s, h = {n: 0, first: t, last: -1e9, gap: 0});
-  if (t - h.last > BUCKET) { h.n++; h.gap = h.n > 1 ? t - h.last : 0; }
+  if (!h) m.set(s, h = {n: 0, start: -1e9, last: t, gap: 0});
+  if (t - h.start > BUCKET) { h.n++; h.gap = h.n > 1 ? t - h.start : 0; h.start = t; }
   h.last = t;
   return h;
 }

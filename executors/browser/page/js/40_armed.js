@@ -100,19 +100,24 @@ class Armed {
     }
   }
 
-  // enter marks what happens until the end of this task as caused by the event.
+  // enter marks what happens until the end of this task as caused by the event. Animation frames may come before the message that ends it,
+  // so the time of the frame must still be the same as well (inTask).
   enter() {
     this.sync = true;
+    this.frameTime = document.timeline.currentTime;
     const n = this.turn = (this.turn || 0) + 1;
     const c = new MessageChannel();
     c.port1.onmessage = () => { if (this.turn === n) this.sync = false; c.port1.close(); };
     c.port2.postMessage(0);
   }
 
+  inTask() { return this.sync && document.timeline.currentTime === this.frameTime; }
+
   note(r, t) {
     if (cosmetic(r)) { this.cosmetics++; return; }
+    const sync = this.inTask();
     const p = place(r), s = signature(r);
-    if (!this.sync) {
+    if (!sync) {
       const m = history.get(p), h = m && m.get(s);
       if (h && h.n >= 2 && this.at - h.last < Math.max(4000, 3 * h.gap)) { this.noise++; return; }
     }
@@ -120,10 +125,10 @@ class Armed {
     if (!m) { if (this.sigs.size > 2000) { this.overflow++; return; } this.sigs.set(p, m = new Map()); }
     let h = m.get(s);
     if (!h) m.set(s, h = {sync: false, times: [], weak: true, known: !!(history.get(p) && history.get(p).get(s))});
-    h.sync = h.sync || this.sync;
+    h.sync = h.sync || sync;
     h.weak = h.weak && weak(r);
     if (!h.times.length || t - h.times[h.times.length - 1] > BUCKET) h.times.push(t);
-    if (this.sync) this.syncs++;
+    if (sync) this.syncs++;
     if (r.type === 'attributes') {
       let a = this.attrs.get(r.target);
       if (!a) this.attrs.set(r.target, a = new Map());
@@ -201,19 +206,19 @@ class Armed {
     };
   }
 
-  // settle resolves when the page has reacted and come to rest for quiet ms, or has not reacted within first ms, or after max ms.
+  // settle resolves when the page has reacted and come to rest for quiet ms, or has not reacted within first ms from now, or after max ms.
   settle({first, quiet, max}) {
     return new Promise(resolve => {
       let timer;
-      const end = now() + max;
+      const begun = now(), end = begun + max;
       const done = () => { this.onChange = null; clearTimeout(timer); resolve(this.report()); };
       const check = () => {
         clearTimeout(timer);
         const t = now();
         if (t >= end) return done();
-        const due = this.lastChange ? Math.min(end, this.lastChange + quiet) : Math.min(end, this.at + first);
+        const due = this.lastChange ? Math.min(end, this.lastChange + quiet) : Math.min(end, begun + first);
         if (t < due) { timer = setTimeout(check, due - t); return; }
-        if (this.lastChange && t < this.at + first && !this.report().changed) { timer = setTimeout(check, Math.min(end, this.at + first) - t); return; }
+        if (this.lastChange && t < begun + first && !this.report().changed) { timer = setTimeout(check, Math.min(end, begun + first) - t); return; }
         done();
       };
       this.onChange = check;
