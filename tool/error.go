@@ -22,7 +22,7 @@ func NewError(code Failure, message string) *Error { return &Error{Code: code, M
 // Errorf makes an Error from a format; what %w wraps becomes its cause.
 func Errorf(code Failure, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Code: code, Message: err.Error(), Cause: chain(errors.Unwrap(err), maxCauses)}
+	return &Error{Code: code, Message: err.Error(), Cause: chain(causeOf(err), maxCauses)}
 }
 
 // NewErrorWithCause makes an Error from a message and what led to it.
@@ -45,11 +45,23 @@ func chain(err error, room int) *Error {
 		}
 		return &c
 	}
-	e := &Error{Message: err.Error(), Cause: chain(errors.Unwrap(err), room-1)}
+	e := &Error{Message: err.Error(), Cause: chain(causeOf(err), room-1)}
 	if f, ok := err.(*Failed); ok {
 		e.Code, e.Message = f.Failure, f.Message
 	}
 	return e
+}
+
+// causeOf is what err wraps; of several causes the first, because a chain has no branches.
+func causeOf(err error) error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, c := range many.Unwrap() {
+			if c != nil {
+				return c
+			}
+		}
+	}
+	return errors.Unwrap(err)
 }
 
 func (e *Error) Error() string { return e.Message }
