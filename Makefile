@@ -33,8 +33,9 @@ build: ## bin/toolsvc
 serve: deps build ## All surfaces on loopback, with an embedded Temporal
 	bin/toolsvc serve
 
-gen: ## Generate gen/ from design/
+gen: ## Generate gen/ and docs/reference/tools.md from design/
 	$(GO) run ./tools/goagen
+	$(GO) run ./tools/docgen
 
 deps: ## Install Chromium and tesseract where they are missing
 	@scripts/deps.sh
