@@ -225,7 +225,10 @@ func (p *tab) booked(effects int) {
 func (p *tab) write(key string) {
 	p.Helper()
 	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeKeyDown, input.DispatchKeyEventTypeKeyUp} {
-		params := input.DispatchKeyEventParams{Type: kind, Key: key, Code: "Key" + key, Text: key, WindowsVirtualKeyCode: int64(key[0])}
+		params := input.DispatchKeyEventParams{Type: kind, Key: key, Text: key, WindowsVirtualKeyCode: int64(strings.ToUpper(key)[0])}
+		if kind == input.DispatchKeyEventTypeKeyUp {
+			params.Text = ""
+		}
 		if _, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, params); err != nil {
 			p.Fatalf("press %s: %v", key, err)
 		}

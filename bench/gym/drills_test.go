@@ -214,7 +214,17 @@ var drills = map[string]drill{
 	"beacon":        {fault: unchanged(`$("like")`), solve: clicks(`$("like")`)},
 	"download":      {fault: unchanged(`$("get")`), solve: clicks(`$("get")`)},
 	"clipboard":     {fault: unchanged(`$("copy")`), solve: clicks(`$("copy")`)},
-	"noise-canvas":  {fault: all(restless, unseen("button", "Tune in")), solve: onCanvas(80, 32)},
+	"websocket":     {fault: all(func(p *tab) { p.noted("connected") }, unchanged(`$("wave")`)), solve: func(p *tab) { p.noted("connected"); p.clickOn(`$("wave")`) }},
+	"storage-only": {fault: func(p *tab) {
+		unchanged(`$("never")`)(p)
+		p.eval(`if (localStorage.getItem("tips") !== "never") throw Error("nothing was stored")`, nil)
+	}, solve: clicks(`$("never")`)},
+	"animate-only": {fault: func(p *tab) {
+		unchanged(`$("show")`)(p)
+		p.until(`getComputedStyle($("lyrics")).opacity === "1"`)
+	}, solve: clicks(`$("show")`)},
+	"file-chooser": {fault: unchanged(`$("choose")`), solve: clicks(`$("choose")`)},
+	"noise-canvas": {fault: all(restless, unseen("button", "Tune in")), solve: onCanvas(80, 32)},
 	"noise-swallowed": {fault: all(restless, lost(`document.querySelector("#slot button")`, "click ignored")),
 		solve: all(clicks(`document.querySelector("#slot button")`), clicks(`document.querySelector("#slot button")`))},
 	"noise-no-op": {fault: all(restless, lost(`document.querySelector("#slot button")`, "click ignored")), solve: clicks(`document.querySelector("#slot button")`)},
@@ -238,6 +248,15 @@ var drills = map[string]drill{
 		asked(`$("remove")`, "Delete “Road trip” with 48 songs? This cannot be undone.")(p)
 		p.until("__truth.wrong === 1") // it was answered with OK
 	}, accept: true, solve: nothing},
+	"prompt": {fault: func(p *tab) {
+		asked(`$("add")`, "Name of the playlist?")(p)
+		p.until("__truth.wrong === 1") // it was answered with OK
+	}, accept: true, solve: nothing},
+	"unsaved": {fault: func(p *tab) {
+		p.typeInto(`$("text")`, "Doors at seven")
+		p.clickOn(`document.querySelector("a")`)
+		p.until(`location.pathname.endsWith("/list") && __truth.wrong === 1`) // it was answered with OK
+	}, accept: true, solve: func(p *tab) { p.typeInto(`$("text")`, "Doors at seven") }},
 	"toast-error":     {fault: lost(`$("add")`, "refused: sold out"), solve: clicks(`$("add")`)},
 	"session-expired": {fault: lost(`$("send")`, "session expired"), solve: clicks(`$("send")`)},
 
@@ -248,8 +267,21 @@ var drills = map[string]drill{
 	"frame-late": {fault: func(p *tab) {
 		p.eval(`if (document.querySelector("iframe") && performance.now() < 700) throw Error("the frame is there at once")`, nil)
 	}, solve: inFrame},
-	"shadow-open":      {fault: hiddenFromSelectors(true), solve: clicks(`document.querySelector("harbor-player").shadowRoot.querySelector("button")`)},
-	"shadow-closed":    {fault: hiddenFromSelectors(false), solve: inClosedShadow},
+	"frame-stale": {fault: func(p *tab) {
+		p.eval(`window.held = document.querySelector("iframe").contentDocument`, nil)
+		p.until(`document.querySelector("iframe").contentDocument !== held && __truth.log.length > 1`)
+	}, solve: func(p *tab) {
+		p.until(`__truth.log.filter((e) => e.what === "player ready").length === 5 || performance.now() > 3000`)
+		inFrame(p)
+	}},
+	"shadow-open":   {fault: hiddenFromSelectors(true), solve: clicks(`document.querySelector("harbor-player").shadowRoot.querySelector("button")`)},
+	"shadow-closed": {fault: hiddenFromSelectors(false), solve: inClosedShadow},
+	"shadow-closed-silent": {fault: func(p *tab) {
+		hiddenFromSelectors(false)(p)
+		p.eval(`window.changes = 0; new MutationObserver((list) => { changes += list.length }).observe(document, { subtree: true, childList: true, attributes: true, characterData: true })`, nil)
+		inClosedShadow(p)
+		p.eval(`if (__truth.goal !== 1 || changes !== 0) throw Error("an observer of the page sees " + changes + " changes")`, nil)
+	}, solve: inClosedShadow},
 	"scroll-container": {fault: outOfSight(`document.querySelectorAll("#list button")[46]`), solve: scrolled(`document.querySelectorAll("#list button")[46]`)},
 	"offscreen":        {fault: outOfSight(`$("join")`), solve: scrolled(`$("join")`)},
 	"zoom": {fault: func(p *tab) {
@@ -282,6 +314,28 @@ var drills = map[string]drill{
 	}, solve: jazz},
 	"contenteditable": {fault: func(p *tab) { p.eval(`if ($("note").value !== undefined) throw Error("it is an ordinary field")`, nil) },
 		solve: func(p *tab) { p.typeInto(`$("note")`, "The hall reopens on Friday.") }},
+	"date-field": {fault: func(p *tab) {
+		p.eval(`$("date").focus()`, nil)
+		for _, c := range "2026-11-24" { // in the order in which it is written down, the parts get something else
+			p.write(string(c))
+		}
+		p.wants(0, 0, 0)
+	}, solve: func(p *tab) {
+		p.eval(`$("date").focus()`, nil)
+		for _, c := range "11242026" {
+			p.write(string(c))
+		}
+	}},
+	"keyup-only": {fault: func(p *tab) {
+		p.typeInto(`$("nick")`, "Ada")
+		p.until(`$("nick").value === "Ada"`)
+		p.wants(0, 0, 0)
+	}, solve: func(p *tab) {
+		p.clickOn(`$("nick")`)
+		for _, c := range "Ada" {
+			p.write(string(c))
+		}
+	}},
 	"phone-mask": {fault: func(p *tab) {
 		p.typeInto(`$("phone")`, "5551234567")
 		p.until(`$("phone").value === "(555) 123-4567"`)

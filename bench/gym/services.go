@@ -53,6 +53,8 @@ func (g *Gym) services() {
 		w.WriteHeader(http.StatusNoContent)
 	})
 
+	g.mux.HandleFunc("GET /api/room", g.room)
+
 	g.mux.HandleFunc("GET /api/receipt.txt", func(w http.ResponseWriter, r *http.Request) {
 		g.books.deed(session(r), "downloaded")
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
