@@ -70,8 +70,8 @@ func TestKilledServerGoesOn(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-			defer cancel()
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // longer than the test: its servers end in Cleanup
+			t.Cleanup(cancel)
 			dir, session := t.TempDir(), tool.NewRunID()
 			plan := write(t, "order.yaml", fmt.Sprintf(`name: Order
 steps:

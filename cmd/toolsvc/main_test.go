@@ -78,7 +78,7 @@ func TestBadInputStartsNothing(t *testing.T) {
 		}, []string{"maxBytes"}},
 		{"typo in a condition", func(t *testing.T) []string {
 			return []string{"run", write(t, "plan.yaml", "steps:\n  - tool: browser.navigate\n    args: {url: 'http://127.0.0.1:1/'}\n  - tool: browser.click\n    args: {target: {name: Play}}\n    expect: ['page.titel == \"x\"']\n")}
-		}, []string{"plan.yaml:4: step 2 (browser.click)", "page.titel", "title", "column 6"}},
+		}, []string{"plan.yaml:4: step 2 (browser.click)", `no field "titel"`, `"title"`, "column 6"}},
 		{"two wrong steps", func(t *testing.T) []string {
 			return []string{"run", write(t, "plan.yaml", "steps:\n  - tool: browser.navigte\n  - tool: browser.click\n    expect_failure: disabeld\n    args: {target: {name: x}}\n")}
 		}, []string{"plan.yaml:2: step 1 (browser.navigte)", "browser.navigate", "plan.yaml:3: step 2", `"disabled"`, "2 mistakes"}},
