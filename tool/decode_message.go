@@ -9,11 +9,14 @@ import (
 // maxListed bounds how many allowed values or names a sentence lists; Issue.Allowed has all.
 const maxListed = 12
 
+// maxSubject bounds the name of a field in a sentence, in bytes.
+const maxSubject = 200
+
 // sentence puts a finding into one plain sentence.
 func sentence(f finding, noun string) string {
 	subject := "The " + noun
 	if f.Path != "" {
-		subject = inWords([]string{strings.NewReplacer("~1", "/", "~0", "~").Replace(f.Path)})
+		subject = clip(oneLine(inWords([]string{pointerUnescapes.Replace(f.Path)})), maxSubject)
 	}
 	not := ""
 	if f.Got != "" {
@@ -84,7 +87,7 @@ func sentence(f finding, noun string) string {
 func keySentence(f finding) string {
 	key, parent := f.Got, ""
 	if i := strings.LastIndexByte(f.Path, '/'); i > 0 {
-		parent = " of " + inWords([]string{f.Path[:i]})
+		parent = " of " + clip(oneLine(inWords([]string{pointerUnescapes.Replace(f.Path[:i])})), maxSubject)
 	}
 	what := key + parent
 	switch f.keyConstraint {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,18 +22,24 @@ type finding struct {
 	position      string // where, for people
 }
 
-// maxGot bounds Issue.Got, in bytes.
-const maxGot = 128
+// maxGot bounds Issue.Got, and maxPath Issue.Path, in bytes.
+const (
+	maxGot  = 128
+	maxPath = 4 << 10
+)
 
 // clipped renders a value for Issue.Got, on one line. In JSON, control characters stand only between tokens.
 func clipped(raw []byte) string {
-	line := strings.Map(func(r rune) rune {
-		if r < ' ' {
+	return clip(oneLine(string(raw[:min(len(raw), maxGot+utf8.UTFMax)])), maxGot-len("…"))
+}
+
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
-	}, string(raw[:min(len(raw), maxGot+utf8.UTFMax)]))
-	return clip(line, maxGot-len("…"))
+	}, s)
 }
 
 // quoteText renders s as a JSON string; what is not UTF-8 in it is replaced.
@@ -57,6 +64,9 @@ func report(found []finding, doc *Document) Issues {
 		}
 		if !secret {
 			f.Suggestion = suggestion(f)
+		}
+		if len(f.Path) > maxPath { // of an endless key only what holds it is named
+			f.Path = f.Path[:strings.LastIndexByte(f.Path[:maxPath], '/')]
 		}
 		f.Message = sentence(f, doc.Noun)
 		issues[i] = f.Issue

@@ -64,7 +64,7 @@ func checkFuzzed(t *testing.T, text []byte, value bool, issues tool.Issues) {
 		t.Fatalf("%q is not JSON, but was taken", text)
 	}
 	for _, i := range issues {
-		if i.Message == "" || i.Constraint == "" || len(i.Got) > 128 || i.Offset < 0 || i.Offset > int64(len(text)) ||
+		if i.Message == "" || i.Constraint == "" || len(i.Got) > 128 || len(i.Path) > 4<<10 || len(i.Message) > 4<<10 || i.Offset < 0 || i.Offset > int64(len(text)) ||
 			i.Path != "" && i.Path[0] != '/' || !utf8.ValidString(i.Message+i.Path+i.Got) || strings.ContainsAny(i.Message, "\n") {
 			t.Fatalf("%q: issue %+v", text, i)
 		}

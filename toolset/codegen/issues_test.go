@@ -327,6 +327,15 @@ func TestBounds(t *testing.T) {
 			t.Errorf("a loop: %.300v", err)
 		}
 	})
+	t.Run("names", func(t *testing.T) {
+		t.Parallel()
+		long := strings.Repeat("k", 100_000)
+		_, issues := kitchen.ContainersSpec.Decode([]byte(`{"nested":{"a":[{"` + long + `":1}]},"` + long + `":1,"a\nb":1}`))
+		if len(issues) != 3 || issues[0].Path != "/nested/a/0" || issues[1].Path != "" || len(issues[1].Message) > 1000 || issues[2].Path != "/a\nb" ||
+			!strings.HasPrefix(issues[2].Message, "a b is not a known field") {
+			t.Errorf("%.3000v", issues)
+		}
+	})
 	t.Run("issues", func(t *testing.T) {
 		t.Parallel()
 		many := `{"list":[` + strings.Repeat("1,", 1000) + `1]`
