@@ -20,9 +20,8 @@ func TestDebug(t *testing.T) {
 	fmt.Sscan(os.Getenv("OCR_SCALE"), &scale)
 	m, _ := pixdiff.Decode(b)
 	s := analyse(m, scale)
-	t.Log("busy", busyPlaces(s.ground, scale))
-	for _, p := range busyPlaces(s.ground, scale) {
-		t.Logf("%v %x", p, textColours(m, s.ground, p))
+	for _, p := range busyPlaces(s.ground, make([]uint8, s.size.X*s.size.Y), scale) {
+		t.Logf("busy %v %x", p, textColours(m, s.ground, p))
 	}
 	r, _, err := g.ready()
 	if err != nil {

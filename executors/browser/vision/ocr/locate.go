@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"image"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -161,7 +162,7 @@ func (f *search) plausible(phrase string, labels []wrapped) []int {
 }
 
 // suits reports whether a strip, or a part of it between wide gaps, has about the length of a
-// phrase. Touching letters make fewer pieces than letters, dots, accents and icons more.
+// phrase. Dots, accents, icons and noise make more pieces than letters.
 func (f *search) suits(k int, phrase string) bool {
 	letters := 0
 	for _, r := range phrase {
@@ -175,9 +176,8 @@ func (f *search) suits(k int, phrase string) bool {
 	}
 	s := &f.sheet.strips[k]
 	for _, part := range f.parts(s) {
-		pieces, width := part.pieces, float64(part.width)/float64(max(1, s.body))
-		if pieces*10 >= letters*3 && pieces <= letters*2*strokes+6 &&
-			width >= 0.3*float64(letters) && width <= 2.4*float64(letters)+6 {
+		width := float64(part.width) / float64(s.cap)
+		if part.pieces <= letters*2*strokes+6 && width >= 0.2*float64(letters) && width <= 2.2*float64(letters)+6 {
 			return true
 		}
 	}
@@ -256,27 +256,39 @@ func confidence(v verdict, r *run, phrase string) float64 {
 }
 
 // maxAgain bounds how many strips are read a second time.
-const maxAgain = 12
+const maxAgain = 16
 
-// readAgain reads what resembles the phrase without being it letter for letter a second time, at
-// another size. A second reading may raise the grade. It also refutes similarity: what reads
-// twice alike is what it reads.
+// wellRead is how sure the engine is of a word in clear print; below it, and on busy places, a
+// second reading has to confirm the first one.
+const wellRead = 85
+
+// readAgain reads some strips a second time, at another size: what resembles the phrase without
+// being it letter for letter, and what is the phrase but was not read well. The second reading may
+// raise the grade of the former, and has to agree about the latter. What reads twice alike is
+// what it reads, so it is no longer similar to anything else.
 func (f *search) readAgain(ctx context.Context, phrase string, which []int, labels []wrapped, matches []match) ([]match, error) {
-	done := map[int]bool{}
+	settled, again := map[int]bool{}, []int(nil)
 	for _, m := range matches {
-		if m.grade == exact {
+		if m.grade == exact && m.run.sure() >= wellRead && f.sheet.strips[m.run.strips[0]].surface > 0 {
 			for _, k := range m.run.strips {
-				done[k] = true
+				settled[k] = true
 			}
 		}
 	}
-	var again []int
-	for _, r := range f.runs(which, labels) {
+	add := func(r run) {
 		for _, k := range r.strips {
-			if !done[k] && len(again) < maxAgain && (resembles(phrase, r.words) || compare(phrase, r.words).grade != differs) {
-				done[k] = true
+			if !settled[k] && len(again) < maxAgain {
+				settled[k] = true
 				again = append(again, k)
 			}
+		}
+	}
+	for _, m := range matches {
+		add(m.run)
+	}
+	for _, r := range f.runs(which, labels) {
+		if resembles(phrase, r.words) {
+			add(r)
 		}
 	}
 	if len(again) == 0 {
@@ -286,39 +298,65 @@ func (f *search) readAgain(ctx context.Context, phrase string, which []int, labe
 	if err != nil {
 		return nil, err
 	}
-	second := &search{reader: f.reader, sheet: f.sheet, languages: f.languages, words: map[int][]word{}}
-	for k, w := range f.words {
-		second.words[k] = w
-	}
+	second := &search{reader: f.reader, sheet: f.sheet, languages: f.languages, words: maps.Clone(f.words)}
 	for n, k := range again {
 		second.words[k] = words[n]
 	}
-	raised := second.matches(phrase, which, labels)
-	var kept []match
-	for _, m := range matches {
-		if m.grade == similar && sameText(m.run, f.words, second.words) {
-			continue
+	joined, doubtful := agree(matches, second.matches(phrase, which, labels), func(r run) bool {
+		return slices.ContainsFunc(r.strips, func(k int) bool { return slices.Contains(again, k) })
+	}, func(r run) bool { return sameText(r, f.words, second.words) })
+	for _, m := range doubtful {
+		if words, err = f.reader.read(ctx, f.sheet, m.run.strips, f.languages, thirdHeight); err != nil {
+			return nil, err
 		}
-		kept = append(kept, m)
-	}
-	for _, m := range raised {
-		if m.grade == similar {
-			continue // one reading of two: the first one had its chance
+		for n, k := range m.run.strips {
+			second.words[k] = words[n]
 		}
-		if !slices.ContainsFunc(m.run.strips, func(k int) bool { return slices.Contains(again, k) }) {
-			continue
-		}
-		m.confidence *= 0.96 // the readings disagreed
-		i := slices.IndexFunc(kept, func(o match) bool { return slices.Equal(o.run.strips, m.run.strips) && o.run.box.Overlaps(m.run.box) })
-		switch {
-		case i < 0:
-			kept = append(kept, m)
-		case m.grade > kept[i].grade:
-			kept[i] = m
+		if sameText(m.run, f.words, second.words) {
+			m.confidence *= disagreed
+			joined = append(joined, m)
 		}
 	}
-	return kept, nil
+	return joined, nil
 }
+
+// agree joins the matches of two readings. Again says which runs were read twice, same whether
+// they read alike. About those that match the first time only, a third reading has to decide.
+func agree(first, second []match, again, same func(run) bool) (joined, doubtful []match) {
+	counterpart := func(of match, in []match) int {
+		return slices.IndexFunc(in, func(m match) bool {
+			return slices.Equal(m.run.strips, of.run.strips) && covers(m.run.box, of.run.box)
+		})
+	}
+	for _, m := range first {
+		i := counterpart(m, second)
+		switch {
+		case !again(m.run):
+		case i >= 0 && second[i].grade > m.grade:
+			m = second[i]
+			m.confidence *= disagreed
+		case m.grade == similar:
+			if same(m.run) {
+				continue
+			}
+			m.confidence *= disagreed
+		case i < 0 || second[i].grade == similar:
+			doubtful = append(doubtful, m)
+			continue
+		}
+		joined = append(joined, m)
+	}
+	for _, m := range second {
+		if again(m.run) && m.grade > similar && counterpart(m, first) < 0 && m.run.sure() >= wellRead {
+			m.confidence *= disagreed
+			joined = append(joined, m)
+		}
+	}
+	return joined, doubtful
+}
+
+// disagreed is what is left of the confidence when two readings differ.
+const disagreed = 0.94
 
 // sameText reports whether the strips of a run read alike in two readings.
 func sameText(r run, a, b map[int][]word) bool {

@@ -84,7 +84,7 @@ func TestRecall(t *testing.T) {
 	g := New(Options{})
 	t.Cleanup(func() { g.Close() })
 	plain := strings.Fields("light dark coloured pastel outline outlineDark faint")
-	hard := strings.Fields("gradient photo noise")
+	hard := strings.Fields("gradient photo noise rough wallpaper")
 	here, absent := halves()
 	totals := map[bool]*tally{false: {}, true: {}}
 	for _, theme := range slices.Concat(plain, hard) {

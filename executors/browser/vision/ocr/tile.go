@@ -17,10 +17,11 @@ type tile struct {
 }
 
 // Heights in pixels to which strips are drawn. Tesseract's line recogniser works at 36 pixels
-// with some margin. The second one gives a second opinion.
+// with some margin. The others give a second and a third opinion.
 const (
 	lineHeight  = 30
 	otherHeight = 42
+	thirdHeight = 36
 	tileMargin  = 10
 	rim         = 2 // lets the scaling filter fade out
 )

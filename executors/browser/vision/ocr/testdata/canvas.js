@@ -5,7 +5,7 @@ function drawPage(spec) {
   const random = () => { seed = (seed * 1103515245 + 12345) % 2147483648; return seed / 2147483648; };
   const pages = {
     light: '#ffffff', dark: '#121212', coloured: '#eef1f5', pastel: '#fffaf0', outline: '#ffffff', outlineDark: '#1b2430',
-    faint: '#f4f4f4', gradient: '#f7f7fb', photo: '#e9e9e9', noise: '#d8dce0',
+    faint: '#f4f4f4', gradient: '#f7f7fb', photo: '#e9e9e9', noise: '#d8dce0', rough: '#e9e9e9', wallpaper: '#000000',
   };
   const solid = ['#1a73e8', '#d93025', '#188038', '#f9ab00', '#9334e6', '#00796b', '#5f6368', '#c2185b'];
   const pastel = ['#fde2e4', '#e2ece9', '#dfe7fd', '#fff1e6', '#e8dff5', '#fcf6bd'];
@@ -42,6 +42,12 @@ function drawPage(spec) {
     return [l * 0.8, l, l * 0.7 + 20 * leaf];
   };
 
+  const rough = (x, y) => {
+    const l = 15 + 70 * value(x / 40, y / 30) + 60 * value(x / 6, y / 5) + 35 * random();
+    return [l, l * 0.9, l * 0.6];
+  };
+  if (spec.theme === 'wallpaper') texture(0, 0, spec.width, spec.height, rough);
+
   const truth = [];
   const button = (text, x, y, w, h, n) => {
     const r = spec.theme === 'coloured' ? h / 2 : 4;
@@ -61,6 +67,8 @@ function drawPage(spec) {
         c.fillStyle = g; c.fill(); ink = '#ffffff'; break;
       }
       case 'photo': texture(x, y, w, h, (i, j) => photo(x + i, y + j)); ink = '#ffffff'; break;
+      case 'rough': texture(x, y, w, h, (i, j) => rough(x + i, y + j)); ink = n % 3 ? '#ffffff' : '#ffeb3b'; break;
+      case 'wallpaper': ink = '#ffffff'; break;
       case 'noise': {
         const light = n % 2;
         texture(x, y, w, h, () => { const v = (light ? 200 : 40) + (random() - 0.5) * 50; return [v, v + 5, v + 10]; });
