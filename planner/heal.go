@@ -123,6 +123,17 @@ func terminal(f tool.Failure) bool {
 	return false
 }
 
+// firstInput is how the first attempt sends its action: by the mouse, where there is a target to point at.
+func firstInput(src tool.Source) tool.Input {
+	switch src {
+	case tool.SourceAX, tool.SourceCDP, tool.SourceVision:
+		return tool.InputMouse
+	case tool.SourceHotkey:
+		return tool.InputKeyboard
+	}
+	return ""
+}
+
 // nextInput is how the next attempt sends its action: after a mouse event that was delivered and provably did nothing, the keyboard.
 func nextInput(last tool.AttemptRecord) tool.Input {
 	if last.Failure == tool.NoEffect && last.Input == tool.InputMouse {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -130,6 +131,7 @@ func (s *Service) options(in Input) client.StartWorkflowOptions {
 	}
 	return client.StartWorkflowOptions{
 		ID: in.RunID, TaskQueue: TaskQueue, EnableEagerStart: true,
+		WorkflowTaskTimeout:      5 * time.Second, // a lost workflow task is made again soon
 		WorkflowIDConflictPolicy: conflictPolicy,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		StaticSummary:            clip(title),

@@ -215,7 +215,7 @@ func (r *run) step(ctx workflow.Context, s Step) (ok bool, err error) {
 	c := Conclusion{RunID: r.in.RunID, Step: s, Queued: began.Sub(r.arrived[s.CallID])}
 	delete(r.arrived, s.CallID)
 
-	plan := tool.Plan{Number: 1, Source: s.Sources[0], Input: tool.InputMouse}
+	plan := tool.Plan{Number: 1, Source: s.Sources[0], Input: firstInput(s.Sources[0])}
 	for lost := 0; ; {
 		r.show(ctx, &narrow{s, number, plan})
 		rep, err := r.attempt(ctx, s, number, plan)
