@@ -22,13 +22,15 @@ import (
 )
 
 func main() {
-	// Goa reads its own command line from os.Args, for the headers of the files.
-	os.Args = []string{os.Args[0], "--cmd=$ make gen"}
+	os.Args = commandLine()
 	if err := generate(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
+
+// commandLine is what Goa reads from os.Args, for the headers of the files.
+func commandLine() []string { return []string{"goa", "--cmd=$ make gen"} }
 
 func generate() error {
 	if len(eval.Context.Errors) > 0 { // mistakes met while the packages of the design were initialised
