@@ -10,15 +10,16 @@ import (
 // decoders writes one function for each object and union.
 func decoders(ts *expr.ToolsetExpr) string {
 	var p printer
+	vars := nameRules(ts)
 	for _, n := range ts.Types {
 		if n.Alias == nil {
-			decoder(&p, n)
+			decoder(&p, n, vars)
 		}
 	}
 	return p.String()
 }
 
-func decoder(p *printer, n *shape.Named) {
+func decoder(p *printer, n *shape.Named, vars *ruleVars) {
 	p.f("func decode%[1]s(d *tool.Decoder) *%[1]s {\n", n.Name)
 	if n.HasDefaults() {
 		p.f("v := New%s()\n", n.Name)
@@ -28,7 +29,7 @@ func decoder(p *printer, n *shape.Named) {
 	p.f("start, ok := d.Object()\nif !ok {\nreturn v\n}\nvar seen [%d]uint64\n", words(n))
 	p.f("for k := d.Key(); k != nil; k = d.Key() {\nswitch string(k) {\n")
 	for i, f := range n.Fields {
-		value := decodeValue(f.Type, ruleVar(n, f))
+		value := decodeValue(f.Type, vars)
 		if f.Pointer(n) && f.Type.Kind != shape.Object && f.Type.Kind != shape.Union {
 			value = "new(" + value + ")"
 		}
@@ -40,18 +41,18 @@ func decoder(p *printer, n *shape.Named) {
 // words is how many words hold a bit for each field.
 func words(n *shape.Named) int { return max(1, (len(n.Fields)+63)/64) }
 
-// decodeValue is the expression that decodes a value of type t, of goType(t). The variable of its rule has the given name.
-func decodeValue(t *shape.Type, name string) string {
-	rule := ruleOf(t, name)
+// decodeValue is the expression that decodes a value of type t, of goType(t).
+func decodeValue(t *shape.Type, vars *ruleVars) string {
+	rule := vars.of(t)
 	expr, native := "", ""
 	switch t.Kind {
 	case shape.Object, shape.Union:
 		return "decode" + t.Named.Name + "(d)"
 	case shape.Array:
-		expr = fmt.Sprintf("tool.DecodeArray(d, %s, %s)", rule, decodeElem(t.Elem, name+"Item"))
+		expr = fmt.Sprintf("tool.DecodeArray(d, %s, %s)", rule, decodeElem(t.Elem, vars))
 		native = "array" // a slice converts to its alias by assignment
 	case shape.Map:
-		expr = fmt.Sprintf("tool.DecodeMap[%s](d, %s, %s, %s)", goType(t.Key), rule, ruleOf(t.Key, name+"Key"), decodeElem(t.Elem, name+"Value"))
+		expr = fmt.Sprintf("tool.DecodeMap[%s](d, %s, %s, %s)", goType(t.Key), rule, vars.of(t.Key), decodeElem(t.Elem, vars))
 		native = "map"
 	case shape.Boolean:
 		expr, native = "d.Bool("+rule+")", "bool"
@@ -75,9 +76,9 @@ func decodeValue(t *shape.Type, name string) string {
 }
 
 // decodeElem is a function that decodes an element.
-func decodeElem(t *shape.Type, name string) string {
+func decodeElem(t *shape.Type, vars *ruleVars) string {
 	if t.Kind == shape.Object || t.Kind == shape.Union {
 		return "decode" + t.Named.Name
 	}
-	return fmt.Sprintf("func(d *tool.Decoder) %s { return %s }", goType(t), decodeValue(t, name))
+	return fmt.Sprintf("func(d *tool.Decoder) %s { return %s }", goType(t), decodeValue(t, vars))
 }

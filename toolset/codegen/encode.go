@@ -10,15 +10,16 @@ import (
 // encoders writes one function for each object and union.
 func encoders(ts *expr.ToolsetExpr) string {
 	var p printer
+	vars := nameRules(ts)
 	for _, n := range ts.Types {
 		if n.Alias == nil {
-			encoder(&p, n)
+			encoder(&p, n, vars)
 		}
 	}
 	return p.String()
 }
 
-func encoder(p *printer, n *shape.Named) {
+func encoder(p *printer, n *shape.Named, vars *ruleVars) {
 	p.f("func encode%[1]s(e *tool.Encoder, v *%[1]s) {\n", n.Name)
 	p.f("if v == nil {\ne.Null(\"object\")\nreturn\n}\nif !e.Object() {\nreturn\n}\nvar seen [%d]uint64\n", words(n))
 	for i, f := range n.Fields {
@@ -34,7 +35,7 @@ func encoder(p *printer, n *shape.Named) {
 		if f.Pointer(n) && f.Type.Kind != shape.Object && f.Type.Kind != shape.Union {
 			value = "*" + x
 		}
-		p.f("e.Mark(seen[:], %d)\ne.Key(%q)\n%s\n", i, f.Name, encodeValue(f.Type, value, ruleVar(n, f)))
+		p.f("e.Mark(seen[:], %d)\ne.Key(%q)\n%s\n", i, f.Name, encodeValue(f.Type, value, vars))
 		if optional {
 			p.f("}\n")
 		}
@@ -51,9 +52,9 @@ func nilable(t *shape.Type) bool {
 	return false
 }
 
-// encodeValue is the statement that encodes x, which is of goType(t). The variable of its rule has the given name.
-func encodeValue(t *shape.Type, x, name string) string {
-	rule := ruleOf(t, name)
+// encodeValue is the statement that encodes x, which is of goType(t).
+func encodeValue(t *shape.Type, x string, vars *ruleVars) string {
+	rule := vars.of(t)
 	convert := func(native string) string {
 		if goType(t) == native {
 			return x
@@ -64,9 +65,9 @@ func encodeValue(t *shape.Type, x, name string) string {
 	case shape.Object, shape.Union:
 		return fmt.Sprintf("encode%s(e, %s)", t.Named.Name, x)
 	case shape.Array:
-		return fmt.Sprintf("tool.EncodeArray(e, %s, %s, %s)", x, rule, encodeElem(t.Elem, name+"Item"))
+		return fmt.Sprintf("tool.EncodeArray(e, %s, %s, %s)", x, rule, encodeElem(t.Elem, vars))
 	case shape.Map:
-		return fmt.Sprintf("tool.EncodeMap(e, %s, %s, %s, %s)", x, rule, ruleOf(t.Key, name+"Key"), encodeElem(t.Elem, name+"Value"))
+		return fmt.Sprintf("tool.EncodeMap(e, %s, %s, %s, %s)", x, rule, vars.of(t.Key), encodeElem(t.Elem, vars))
 	case shape.Boolean:
 		return fmt.Sprintf("e.Bool(%s, %s)", convert("bool"), rule)
 	case shape.Integer:
@@ -87,9 +88,9 @@ func encodeValue(t *shape.Type, x, name string) string {
 }
 
 // encodeElem is a function that encodes an element.
-func encodeElem(t *shape.Type, name string) string {
+func encodeElem(t *shape.Type, vars *ruleVars) string {
 	if t.Kind == shape.Object || t.Kind == shape.Union {
 		return "encode" + t.Named.Name
 	}
-	return fmt.Sprintf("func(e *tool.Encoder, x %s) { %s }", goType(t), encodeValue(t, "x", name))
+	return fmt.Sprintf("func(e *tool.Encoder, x %s) { %s }", goType(t), encodeValue(t, "x", vars))
 }

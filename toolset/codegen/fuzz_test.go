@@ -34,6 +34,12 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which uint8, text []byte) {
 		s := specs[int(which)%len(specs)]
+		before := slices.Clone(text)
+		defer func() {
+			if !slices.Equal(text, before) {
+				t.Errorf("the text was changed to %q", text)
+			}
+		}()
 		payload, issues := s.Decode(text)
 		checkFuzzed(t, text, payload != nil, issues)
 		if shown := s.Redact(text); len(shown) > 0 && !json.Valid(shown) {

@@ -27,38 +27,57 @@ func rules(ts *expr.ToolsetExpr) string {
 		p.f("%s = %s\n", fieldsVar(n), fieldsLiteral(n))
 	}
 	p.f(")\n\n")
-	var own printer
-	for _, n := range ts.Types {
-		for _, f := range n.Fields {
-			declareRules(&own, f.Type, ruleVar(n, f))
+	vars := nameRules(ts)
+	if len(vars.order) > 0 {
+		p.f("var (\n")
+		for _, t := range vars.order {
+			p.f("%s = %s\n", vars.names[t], ruleLiteral(t))
 		}
-	}
-	if own.Len() > 0 {
-		p.f("var (\n%s)\n", own.String())
+		p.f(")\n")
 	}
 	return p.String()
 }
 
-// ruleVar is the variable of the rule of a field.
-func ruleVar(n *shape.Named, f *shape.Field) string { return "rule" + n.Name + f.GoName }
-
-// declareRules declares the rules of a value and of what it holds. The names of the latter end in Item, Key and Value.
-func declareRules(p *printer, t *shape.Type, name string) {
-	if r := ruleLiteral(t); r != "" {
-		p.f("%s = %s\n", name, r)
-	}
-	if t.Kind == shape.Map {
-		declareRules(p, t.Key, name+"Key")
-		declareRules(p, t.Elem, name+"Value")
-	}
-	if t.Kind == shape.Array {
-		declareRules(p, t.Elem, name+"Item")
-	}
+// ruleVars are the variables of the rules, by the values that have them.
+type ruleVars struct {
+	names map[*shape.Type]string
+	order []*shape.Type
 }
 
-// ruleOf is the expression for the rule of a value: its variable, one that all numbers of its kind share, or nil.
-func ruleOf(t *shape.Type, name string) string {
-	if ruleLiteral(t) != "" {
+// nameRules names the rules of all fields, and of what they hold, after their places.
+func nameRules(ts *expr.ToolsetExpr) *ruleVars {
+	vars := &ruleVars{names: map[*shape.Type]string{}}
+	taken := map[string]bool{}
+	var add func(t *shape.Type, place string)
+	add = func(t *shape.Type, place string) {
+		if ruleLiteral(t) != "" {
+			name := place
+			for i := 2; taken[name]; i++ { // the items of tags, and a field tags_item
+				name = place + strconv.Itoa(i)
+			}
+			taken[name] = true
+			vars.names[t] = name
+			vars.order = append(vars.order, t)
+		}
+		switch t.Kind {
+		case shape.Map:
+			add(t.Key, place+"Key")
+			add(t.Elem, place+"Value")
+		case shape.Array:
+			add(t.Elem, place+"Item")
+		}
+	}
+	for _, n := range ts.Types {
+		for _, f := range n.Fields {
+			add(f.Type, "rule"+n.Name+f.GoName)
+		}
+	}
+	return vars
+}
+
+// of is the expression for the rule of a value: its variable, one that all numbers of its kind share, or nil.
+func (vars *ruleVars) of(t *shape.Type) string {
+	if name := vars.names[t]; name != "" {
 		return name
 	}
 	switch t.Kind {

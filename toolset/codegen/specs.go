@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"goa.design/goa/v3/codegen"
+
 	"toolsvc/tool"
 	"toolsvc/toolset/expr"
 	"toolsvc/toolset/shape"
@@ -29,17 +31,17 @@ func specs(ts *expr.ToolsetExpr) string {
 func spec(p *printer, t *expr.ToolExpr) {
 	g := t.GoName()
 	p.doc(fmt.Sprintf("%sSpec is the contract of %s", g, t.ID()))
-	p.f("var %sSpec = &tool.Spec{\nID: %sID,\nTitle: %q,\nDescription: %q,\nEffect: %q,\n", g, g, t.Title(), t.Description, t.Effect)
+	p.f("var %sSpec = &tool.Spec{\nID: %sID,\nTitle: %q,\nDescription: %q,\nEffect: %s,\n", g, g, t.Title(), t.Description, effectName(t.Effect))
 	if len(t.EffectRules) > 0 {
 		p.f("EffectRules: []tool.EffectRule{\n")
 		for _, r := range t.EffectRules {
-			p.f("{When: %s, Class: %q},\n", quoted(r.When), r.Class)
+			p.f("{When: %s, Class: %s},\n", quoted(r.When), effectName(r.Class))
 		}
 		p.f("},\n")
 	}
 	p.f("Sources: []tool.Source{")
 	for _, s := range t.Sources {
-		p.f("%q, ", s)
+		p.f("tool.Source%s, ", s.Badge())
 	}
 	p.f("},\n")
 	conditions(p, "Preconditions", t.Preconditions)
@@ -64,6 +66,9 @@ func spec(p *printer, t *expr.ToolExpr) {
 	p.f("DecodeResult: func(text []byte) (any, tool.Issues) {\nv, issues := tool.Decode(text, %s, decode%s)\n", document(rt), rt.Named.Name)
 	p.f("if issues != nil {\nreturn nil, issues\n}\nreturn v, nil\n},\n}\n\n")
 }
+
+// effectName is the constant of an effect class: read_only is tool.ReadOnly.
+func effectName(c tool.EffectClass) string { return "tool." + codegen.Goify(string(c), true) }
 
 func conditions(p *printer, name string, list []tool.Condition) {
 	if len(list) == 0 {

@@ -132,7 +132,7 @@ func (ts *ToolsetExpr) validateTools(errs *eval.ValidationErrors) {
 			errs.Add(t, "has the same Go name as the tool %q", other)
 		}
 		names[g] = t.Name
-		reserved = append(reserved, g+"ID", g+"Spec", "New"+g+"Payload")
+		reserved = append(reserved, g+"ID", g+"Spec", g+"Payload", "New"+g+"Payload", g+"Result", "New"+g+"Result")
 	}
 	b := shape.NewBuilder(reserved...)
 	for _, t := range ts.Tools {

@@ -39,10 +39,10 @@ func (b *Builder) problem(at, format string, args ...any) {
 	b.Problems = append(b.Problems, at+": "+fmt.Sprintf(format, args...))
 }
 
-// Root builds the payload or result type of a tool under the given Go name: an object of its own, even when the design uses a type
+// Root builds the payload or result type of a tool under the given Go name, which is one of the reserved ones: an object of its own, even when the design uses a type
 // that others share. Extra fields are added at its end; methods are names that its Go fields must not have.
 func (b *Builder) Root(a *goaexpr.AttributeExpr, name, at string, extra []*Field, methods ...string) *Type {
-	n := &Named{Name: b.unique(name), Kind: Object}
+	n := &Named{Name: name, Kind: Object}
 	t := &Type{Kind: Object, Named: n}
 	if a == nil {
 		a = &goaexpr.AttributeExpr{Type: &goaexpr.Object{}}
@@ -77,8 +77,8 @@ func Extra(name, description string, array bool, maxLength, maxItems int) *Field
 
 func (b *Builder) unique(name string) string {
 	for i, n := 2, name; ; i++ {
-		if !b.names[n] {
-			b.names[n] = true
+		if !b.names[n] && !b.names["New"+n] {
+			b.names[n], b.names["New"+n] = true, true // the latter for its constructor
 			return n
 		}
 		n = name + strconv.Itoa(i)

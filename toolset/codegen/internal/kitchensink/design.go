@@ -98,6 +98,11 @@ func Design() {
 		Required("user", "password")
 	})
 
+	var Clash = Type("ClashPayload", func() {
+		Attribute("new", Int, func() { Default(1) })
+	})
+	Type("NewClashPayload", func() { Attribute("clash", Clash) })
+
 	Toolset("kitchen", func() {
 		Description("Every construct of a design.")
 
@@ -360,6 +365,10 @@ func Design() {
 				Attribute("a_b", Int)
 				Attribute("a__b", Int)
 				Attribute("client", Point)
+				Attribute("tags", ArrayOf(String, func() { MaxLength(3) }))
+				Attribute("tags_item", String, func() { MaxLength(4) })
+				Attribute("clash", Clash)
+				Attribute("new_clash", "NewClashPayload")
 			})
 			Return(func() {
 				Attribute("specs", func() { Attribute("error", String) })

@@ -1551,12 +1551,28 @@ func decodeClashPayload(d *tool.Decoder) *ClashPayload {
 			if d.First(seen[:], 5) {
 				v.Client = decodePoint(d)
 			}
-		case "expect":
+		case "tags":
 			if d.First(seen[:], 6) {
+				v.Tags = tool.DecodeArray(d, nil, func(d *tool.Decoder) string { return d.String(ruleClashPayloadTagsItem) })
+			}
+		case "tags_item":
+			if d.First(seen[:], 7) {
+				v.TagsItem = new(d.String(ruleClashPayloadTagsItem2))
+			}
+		case "clash":
+			if d.First(seen[:], 8) {
+				v.Clash = decodeClashPayload2(d)
+			}
+		case "new_clash":
+			if d.First(seen[:], 9) {
+				v.NewClash = decodeNewClashPayload3(d)
+			}
+		case "expect":
+			if d.First(seen[:], 10) {
 				v.Expect = tool.DecodeArray(d, ruleClashPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleClashPayloadExpectItem) })
 			}
 		case "intent":
-			if d.First(seen[:], 7) {
+			if d.First(seen[:], 11) {
 				v.Intent = new(d.String(ruleClashPayloadIntent))
 			}
 		default:
@@ -1564,6 +1580,48 @@ func decodeClashPayload(d *tool.Decoder) *ClashPayload {
 		}
 	}
 	d.EndObject(start, seen[:], fieldsClashPayload)
+	return v
+}
+
+func decodeClashPayload2(d *tool.Decoder) *ClashPayload2 {
+	v := NewClashPayload2()
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "new":
+			if d.First(seen[:], 0) {
+				v.New = int(d.Integer(tool.AnyInt64))
+			}
+		default:
+			d.Unknown(fieldsClashPayload2)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsClashPayload2)
+	return v
+}
+
+func decodeNewClashPayload3(d *tool.Decoder) *NewClashPayload3 {
+	v := &NewClashPayload3{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "clash":
+			if d.First(seen[:], 0) {
+				v.Clash = decodeClashPayload2(d)
+			}
+		default:
+			d.Unknown(fieldsNewClashPayload3)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsNewClashPayload3)
 	return v
 }
 

@@ -1557,17 +1557,69 @@ func encodeClashPayload(e *tool.Encoder, v *ClashPayload) {
 		e.Key("client")
 		encodePoint(e, v.Client)
 	}
-	if v.Expect != nil {
+	if v.Tags != nil {
 		e.Mark(seen[:], 6)
+		e.Key("tags")
+		tool.EncodeArray(e, v.Tags, nil, func(e *tool.Encoder, x string) { e.String(x, ruleClashPayloadTagsItem) })
+	}
+	if v.TagsItem != nil {
+		e.Mark(seen[:], 7)
+		e.Key("tags_item")
+		e.String(*v.TagsItem, ruleClashPayloadTagsItem2)
+	}
+	if v.Clash != nil {
+		e.Mark(seen[:], 8)
+		e.Key("clash")
+		encodeClashPayload2(e, v.Clash)
+	}
+	if v.NewClash != nil {
+		e.Mark(seen[:], 9)
+		e.Key("new_clash")
+		encodeNewClashPayload3(e, v.NewClash)
+	}
+	if v.Expect != nil {
+		e.Mark(seen[:], 10)
 		e.Key("expect")
 		tool.EncodeArray(e, v.Expect, ruleClashPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleClashPayloadExpectItem) })
 	}
 	if v.Intent != nil {
-		e.Mark(seen[:], 7)
+		e.Mark(seen[:], 11)
 		e.Key("intent")
 		e.String(*v.Intent, ruleClashPayloadIntent)
 	}
 	e.EndObject(seen[:], fieldsClashPayload)
+}
+
+func encodeClashPayload2(e *tool.Encoder, v *ClashPayload2) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("new")
+	e.Integer(int64(v.New), tool.AnyInt64)
+	e.EndObject(seen[:], fieldsClashPayload2)
+}
+
+func encodeNewClashPayload3(e *tool.Encoder, v *NewClashPayload3) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	if v.Clash != nil {
+		e.Mark(seen[:], 0)
+		e.Key("clash")
+		encodeClashPayload2(e, v.Clash)
+	}
+	e.EndObject(seen[:], fieldsNewClashPayload3)
 }
 
 func encodeClashResult(e *tool.Encoder, v *ClashResult) {

@@ -193,8 +193,16 @@ var (
 		Types: []string{},
 	}
 	fieldsClashPayload = &tool.Fields{
-		Names: []string{"purpose", "expectations", "type", "a_b", "a__b", "client", "expect", "intent"},
-		Types: []string{"string", "array", "string", "integer", "integer", "object", "array", "string"},
+		Names: []string{"purpose", "expectations", "type", "a_b", "a__b", "client", "tags", "tags_item", "clash", "new_clash", "expect", "intent"},
+		Types: []string{"string", "array", "string", "integer", "integer", "object", "array", "string", "object", "object", "array", "string"},
+	}
+	fieldsClashPayload2 = &tool.Fields{
+		Names: []string{"new"},
+		Types: []string{"integer"},
+	}
+	fieldsNewClashPayload3 = &tool.Fields{
+		Names: []string{"clash"},
+		Types: []string{"object"},
 	}
 	fieldsClashResult = &tool.Fields{
 		Names: []string{"specs"},
@@ -311,6 +319,8 @@ var (
 	rulePlainPayloadExpect              = &tool.Length{Min: 0, Max: 32}
 	rulePlainPayloadExpectItem          = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
 	rulePlainPayloadIntent              = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleClashPayloadTagsItem            = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 3}}
+	ruleClashPayloadTagsItem2           = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 4}}
 	ruleClashPayloadExpect              = &tool.Length{Min: 0, Max: 32}
 	ruleClashPayloadExpectItem          = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
 	ruleClashPayloadIntent              = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}

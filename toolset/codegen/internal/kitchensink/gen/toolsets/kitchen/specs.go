@@ -34,8 +34,8 @@ var StringsSpec = &tool.Spec{
 	ID:          StringsID,
 	Title:       "Strings",
 	Description: "Everything that a string can be.",
-	Effect:      "read_only",
-	Sources:     []tool.Source{"system"},
+	Effect:      tool.ReadOnly,
+	Sources:     []tool.Source{tool.SourceSystem},
 	TimeLimit:   30 * time.Second,
 	PayloadSchema: json.RawMessage(`{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -248,8 +248,8 @@ var NumbersSpec = &tool.Spec{
 	ID:          NumbersID,
 	Title:       "Numbers",
 	Description: "Everything that a number can be.",
-	Effect:      "read_only",
-	Sources:     []tool.Source{"system"},
+	Effect:      tool.ReadOnly,
+	Sources:     []tool.Source{tool.SourceSystem},
 	TimeLimit:   30 * time.Second,
 	PayloadSchema: json.RawMessage(`{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -472,8 +472,8 @@ var ContainersSpec = &tool.Spec{
 	ID:          ContainersID,
 	Title:       "Containers",
 	Description: "Arrays, maps, bytes and values of any type.",
-	Effect:      "read_only",
-	Sources:     []tool.Source{"system"},
+	Effect:      tool.ReadOnly,
+	Sources:     []tool.Source{tool.SourceSystem},
 	TimeLimit:   30 * time.Second,
 	PayloadSchema: json.RawMessage(`{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -842,11 +842,11 @@ var ObjectsSpec = &tool.Spec{
 	ID:          ObjectsID,
 	Title:       "Objects",
 	Description: "Objects in objects, unions, and groups of fields.",
-	Effect:      "idempotent",
+	Effect:      tool.Idempotent,
 	EffectRules: []tool.EffectRule{
-		{When: `has(args.left) && args.left == "all"`, Class: "irreversible"},
+		{When: `has(args.left) && args.left == "all"`, Class: tool.Irreversible},
 	},
-	Sources:   []tool.Source{"system"},
+	Sources:   []tool.Source{tool.SourceSystem},
 	TimeLimit: 30 * time.Second,
 	PayloadSchema: json.RawMessage(`{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -1450,8 +1450,8 @@ var TreeSpec = &tool.Spec{
 	ID:          TreeID,
 	Title:       "Tree",
 	Description: "Types that hold themselves.",
-	Effect:      "read_only",
-	Sources:     []tool.Source{"system"},
+	Effect:      tool.ReadOnly,
+	Sources:     []tool.Source{tool.SourceSystem},
 	TimeLimit:   30 * time.Second,
 	PayloadSchema: json.RawMessage(`{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -1702,8 +1702,8 @@ var SecretsSpec = &tool.Spec{
 	ID:          SecretsID,
 	Title:       "Secrets",
 	Description: "Values that are never shown.",
-	Effect:      "reversible",
-	Sources:     []tool.Source{"ax", "cdp", "vision", "hotkey", "system"},
+	Effect:      tool.Reversible,
+	Sources:     []tool.Source{tool.SourceAX, tool.SourceCDP, tool.SourceVision, tool.SourceHotkey, tool.SourceSystem},
 	Preconditions: []tool.Condition{
 		{Name: "logged_out", Expression: `page.url == "/login"`, Message: "nobody is logged in"},
 	},
@@ -1874,8 +1874,8 @@ var WideSpec = &tool.Spec{
 	ID:          WideID,
 	Title:       "Wide",
 	Description: "More fields than a word has bits.",
-	Effect:      "read_only",
-	Sources:     []tool.Source{"system"},
+	Effect:      tool.ReadOnly,
+	Sources:     []tool.Source{tool.SourceSystem},
 	TimeLimit:   30 * time.Second,
 	PayloadSchema: json.RawMessage(`{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -2301,8 +2301,8 @@ var PlainSpec = &tool.Spec{
 	ID:          PlainID,
 	Title:       "Plain",
 	Description: "No argument and no result of its own.",
-	Effect:      "read_only",
-	Sources:     []tool.Source{"system"},
+	Effect:      tool.ReadOnly,
+	Sources:     []tool.Source{tool.SourceSystem},
 	TimeLimit:   86400 * time.Second,
 	PayloadSchema: json.RawMessage(`{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -2360,8 +2360,8 @@ var ClashSpec = &tool.Spec{
 	ID:          ClashID,
 	Title:       "Clash",
 	Description: "Field names that Go or the codec uses.",
-	Effect:      "read_only",
-	Sources:     []tool.Source{"system"},
+	Effect:      tool.ReadOnly,
+	Sources:     []tool.Source{tool.SourceSystem},
 	TimeLimit:   30 * time.Second,
 	PayloadSchema: json.RawMessage(`{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -2411,6 +2411,47 @@ var ClashSpec = &tool.Spec{
       "required": [
         "x"
       ],
+      "additionalProperties": false
+    },
+    "tags": {
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 3
+      }
+    },
+    "tags_item": {
+      "type": "string",
+      "maxLength": 4
+    },
+    "clash": {
+      "type": "object",
+      "properties": {
+        "new": {
+          "type": "integer",
+          "minimum": -9223372036854775808,
+          "maximum": 9223372036854775807,
+          "default": 1
+        }
+      },
+      "additionalProperties": false
+    },
+    "new_clash": {
+      "type": "object",
+      "properties": {
+        "clash": {
+          "type": "object",
+          "properties": {
+            "new": {
+              "type": "integer",
+              "minimum": -9223372036854775808,
+              "maximum": 9223372036854775807,
+              "default": 1
+            }
+          },
+          "additionalProperties": false
+        }
+      },
       "additionalProperties": false
     },
     "expect": {

@@ -755,6 +755,14 @@ type ClashPayload struct {
 	AB_ *int `json:"a__b,omitempty"`
 	// Optional.
 	Client *Point `json:"client,omitempty"`
+	// Optional.
+	Tags []string `json:"tags,omitempty"`
+	// Optional.
+	TagsItem *string `json:"tags_item,omitempty"`
+	// Optional.
+	Clash *ClashPayload2 `json:"clash,omitempty"`
+	// Optional.
+	NewClash *NewClashPayload3 `json:"new_clash,omitempty"`
 	// Conditions (CEL) that must hold afterwards. Optional.
 	Expect []string `json:"expect,omitempty"`
 	// Why the call is made, in one sentence. Optional.
@@ -770,6 +778,25 @@ func (p *ClashPayload) Purpose() string {
 		return ""
 	}
 	return *p.Intent
+}
+
+// ClashPayload2 is a type of the toolset kitchen.
+type ClashPayload2 struct {
+	// Default: 1.
+	New int `json:"new"`
+}
+
+// NewClashPayload2 makes a ClashPayload2 with the defaults of its fields.
+func NewClashPayload2() *ClashPayload2 {
+	return &ClashPayload2{
+		New: 1,
+	}
+}
+
+// NewClashPayload3 is a type of the toolset kitchen.
+type NewClashPayload3 struct {
+	// Optional.
+	Clash *ClashPayload2 `json:"clash,omitempty"`
 }
 
 // ClashResult is what kitchen.clash answers.

@@ -27,8 +27,8 @@ var ClickSpec = &tool.Spec{
 	ID:          ClickID,
 	Title:       "Click",
 	Description: "A small payload.",
-	Effect:      "read_only",
-	Sources:     []tool.Source{"system"},
+	Effect:      tool.ReadOnly,
+	Sources:     []tool.Source{tool.SourceSystem},
 	TimeLimit:   30 * time.Second,
 	PayloadSchema: json.RawMessage(`{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -127,8 +127,8 @@ var FillFormSpec = &tool.Spec{
 	ID:          FillFormID,
 	Title:       "Fill form",
 	Description: "A nested payload.",
-	Effect:      "read_only",
-	Sources:     []tool.Source{"system"},
+	Effect:      tool.ReadOnly,
+	Sources:     []tool.Source{tool.SourceSystem},
 	TimeLimit:   30 * time.Second,
 	PayloadSchema: json.RawMessage(`{
   "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -26,8 +26,8 @@ var RefundSpec = &tool.Spec{
 	ID:          RefundID,
 	Title:       "Refund",
 	Description: "Pay back some items of an order. The money is sent at once.",
-	Effect:      "irreversible",
-	Sources:     []tool.Source{"system"},
+	Effect:      tool.Irreversible,
+	Sources:     []tool.Source{tool.SourceSystem},
 	Postconditions: []tool.Condition{
 		{Name: "every_line", Expression: `result.lines == size(args.lines)`, Message: "every item was paid back"},
 	},
