@@ -327,6 +327,21 @@ type Publication struct {
 	Verified int     `json:"verified,omitempty"`
 }
 
+// summary says in Temporal's UI what is published.
+func (p Publication) summary() string {
+	switch {
+	case p.Began:
+		return "tell that the run has begun"
+	case p.Retry != nil:
+		return fmt.Sprintf("step %d/%d: another attempt by %s", p.Number, p.Steps, p.Retry.Decision.Next.Source.Badge())
+	case p.Ended != nil && p.Ended.Decision.Action == ActionDone:
+		return fmt.Sprintf("step %d/%d: verified", p.Number, p.Steps)
+	case p.Ended != nil:
+		return fmt.Sprintf("step %d/%d: %s", p.Number, p.Steps, p.Ended.Decision.Failure)
+	}
+	return "tell that the run has ended: " + string(p.Finished)
+}
+
 // publish writes events, and makes the Result of a step that has ended. It is a local activity: it costs no round trip.
 func (r *run) publish(ctx workflow.Context, p Publication) (*tool.Result, error) {
 	p.Input = Input{RunID: r.in.RunID, Kind: r.in.Kind, Title: r.in.Title, Language: r.in.Language}
@@ -336,7 +351,7 @@ func (r *run) publish(ctx workflow.Context, p Publication) (*tool.Result, error)
 	lctx := workflow.WithLocalActivityOptions(dctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout: 10 * time.Second,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, MaximumInterval: time.Second, MaximumAttempts: 20},
-		Summary:             "publish",
+		Summary:             clip(p.summary()),
 	})
 	var res *tool.Result
 	err := workflow.ExecuteLocalActivity(lctx, activityPublish, p).Get(ctx, &res)
