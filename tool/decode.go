@@ -410,7 +410,8 @@ func (d *Decoder) Any() any {
 // number is a float64 when its shortest decimal means the same as the text, and the text itself otherwise.
 func number(raw []byte) any {
 	if f, err := strconv.ParseFloat(string(raw), 64); err == nil {
-		if parseDecimal(raw).compare(floatDecimal(f)) == 0 {
+		// A float64 tells any two decimals of 15 digits apart.
+		if len(raw) <= 15 && bytes.IndexAny(raw, "eE") < 0 || parseDecimal(raw).compare(floatDecimal(f)) == 0 {
 			return f
 		}
 	}

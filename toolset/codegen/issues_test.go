@@ -64,6 +64,8 @@ func TestMessages(t *testing.T) {
 		// numbers
 		{kitchen.NumbersSpec, `{"small":-4}`, []string{`small must be at least -3, not -4.`}},
 		{kitchen.NumbersSpec, `{"small":101}`, []string{`small must be at most 100, not 101.`}},
+		{kitchen.NumbersSpec, `{"count":11,"few":6}`, []string{`count must be at most 10, not 11.`, `few must be at most 5, not 6.`}},
+		{kitchen.NumbersSpec, `{"count":-1,"few":-1}`, []string{`count must be at least 0, not -1.`, `few must be at least 0, not -1.`}},
 		{kitchen.NumbersSpec, `{"open":0}`, []string{`open must be greater than 0, not 0.`}},
 		{kitchen.NumbersSpec, `{"open":1e1}`, []string{`open must be less than 10, not 1e1.`}},
 		{kitchen.NumbersSpec, `{"int32":2147483648}`, []string{`int32 must be at most 2147483647, not 2147483648.`}},
@@ -91,6 +93,8 @@ func TestMessages(t *testing.T) {
 		{kitchen.ContainersSpec, `{"map":{}}`, []string{`map must have at least 1 entry; it has none.`}},
 		{kitchen.ContainersSpec, `{"map":{"a":1,"b":2,"c":3}}`, []string{`map must have at most 2 entries; it has 3.`}},
 		{kitchen.ContainersSpec, `{"keyed":{"A/~":"on"}}`, []string{`The key "A/~" of keyed must match the pattern ^[a-z]+$.`}},
+		{kitchen.ContainersSpec, `{"labels":{"":"x","abcdefghijklm":"x"},"keyed":{"abcde":"on"}}`, []string{`The key "" of labels must match the pattern ^[a-z][a-z0-9-]*$.`,
+			`The key "abcdefghijklm" of labels must have at most 12 characters.`, `The key "abcde" of keyed must have at most 4 characters.`}},
 		{kitchen.ContainersSpec, `{"keyed":{"a":"onn"}}`, []string{`keyed.a must be "on" or "off", not "onn"; did you mean on?`}},
 		{kitchen.ContainersSpec, `{"data":"YQ"}`, []string{`data must be base64 text with padding, not "YQ".`}},
 		{kitchen.ContainersSpec, `{"data":"YWJjZGVmZw=="}`, []string{`data must have at most 6 bytes; it has 7.`}},

@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"bytes"
-	"fmt"
 	"go/token"
 	"regexp"
 	"slices"
@@ -250,7 +248,7 @@ func (t *ToolExpr) validateExample(errs *eval.ValidationErrors) {
 			t.Example = text
 		}
 		if issues := shape.Check(t.Payload, text); len(issues) > 0 {
-			errs.Add(t, "the Example of Args is not valid: %s", sentences(issues))
+			errs.Add(t, "the Example of Args is not valid: %s", issues.Error())
 		} else if err := shape.Conforms(shape.Schema(t.Payload), text); err != nil {
 			errs.Add(t, "the Example of Args breaks the JSON Schema: %s", err)
 		}
@@ -263,7 +261,7 @@ func (t *ToolExpr) validateExample(errs *eval.ValidationErrors) {
 		if err != nil {
 			errs.Add(t, "the Example of Return: %s", err)
 		} else if issues := shape.Check(t.Result, text); len(issues) > 0 {
-			errs.Add(t, "the Example of Return is not valid: %s", sentences(issues))
+			errs.Add(t, "the Example of Return is not valid: %s", issues.Error())
 		}
 	}
 }
@@ -275,15 +273,4 @@ func (t *ToolExpr) validateSecrets(errs *eval.ValidationErrors) {
 			errs.Add(t, "the type %s holds itself and a Secret, so the secret's places cannot be listed", recursive)
 		}
 	}
-}
-
-func sentences(is tool.Issues) string {
-	var b bytes.Buffer
-	for i, x := range is {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		fmt.Fprint(&b, x.Message)
-	}
-	return b.String()
 }

@@ -424,20 +424,23 @@ func (b *Builder) both(alias, use Rules, at string) Rules {
 			}
 		}
 	}
-	one := func(what, a, u string) string {
-		if a != "" && u != "" && a != u {
-			b.problem(at, "has a %s, and so has its type; only one of them can stand", what)
-		}
-		if u != "" {
-			return u
-		}
-		return a
-	}
-	r.Pattern, r.Format = one("pattern", alias.Pattern, use.Pattern), one("format", alias.Format, use.Format)
+	r.Pattern, r.Format = one(b, at, "pattern", alias.Pattern, use.Pattern), one(b, at, "format", alias.Format, use.Format)
+	r.MinLength, r.MaxLength = one(b, at, "least length", alias.MinLength, use.MinLength), one(b, at, "greatest length", alias.MaxLength, use.MaxLength)
 	r.Min, r.ExclusiveMin = tighter(alias.Min, use.Min, 1), tighter(alias.ExclusiveMin, use.ExclusiveMin, 1)
 	r.Max, r.ExclusiveMax = tighter(alias.Max, use.Max, -1), tighter(alias.ExclusiveMax, use.ExclusiveMax, -1)
-	r.MinLength, r.MaxLength = tighterLength(alias.MinLength, use.MinLength, 1), tighterLength(alias.MaxLength, use.MaxLength, -1)
 	return r
+}
+
+// one returns the rule of an alias or that of its use; there cannot be two.
+func one[T comparable](b *Builder, at, what string, alias, use T) T {
+	var none T
+	if alias != none && use != none && alias != use {
+		b.problem(at, "has a %s, and so has its type; only one of them can stand", what)
+	}
+	if use != none {
+		return use
+	}
+	return alias
 }
 
 // tighter returns the greater (sign 1) or the smaller (sign -1) of two bounds of one kind.
@@ -448,18 +451,6 @@ func tighter(a, b any, sign int) any {
 	case b == nil:
 		return a
 	case less(a, b) == (sign > 0):
-		return b
-	}
-	return a
-}
-
-func tighterLength(a, b *int, sign int) *int {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	case (*a < *b) == (sign > 0):
 		return b
 	}
 	return a

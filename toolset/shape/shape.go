@@ -100,9 +100,6 @@ func (f *Field) Pointer(owner *Named) bool {
 	return !f.Required && f.Default == nil
 }
 
-// IsObject reports whether n is an object.
-func (n *Named) IsObject() bool { return n.Kind == Object }
-
 // HasDefaults reports whether a field of n has a default.
 func (n *Named) HasDefaults() bool {
 	for _, f := range n.Fields {

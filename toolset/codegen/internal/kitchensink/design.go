@@ -27,6 +27,10 @@ func Design() {
 		Minimum(0)
 		Maximum(1)
 	})
+	var Count = Type("Count", Int, func() {
+		Minimum(0)
+		Maximum(10)
+	})
 	var Tags = Type("Tags", ArrayOf(Slug), func() {
 		MaxLength(3)
 	})
@@ -195,6 +199,11 @@ func Design() {
 				})
 				Attribute("share", Share)
 				Attribute("half", Share, func() { Enum(0.0, 0.5) })
+				Attribute("count", Count)
+				Attribute("few", Count, func() {
+					ExactMinimum(-5)
+					ExactMaximum(5)
+				})
 				Attribute("ratio", Float64, func() {
 					ExclusiveMinimum(-0.1)
 					ExclusiveMaximum(1.1)

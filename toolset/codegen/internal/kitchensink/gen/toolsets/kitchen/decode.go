@@ -238,52 +238,60 @@ func decodeNumbersPayload(d *tool.Decoder) *NumbersPayload {
 			if d.First(seen[:], 14) {
 				v.Half = new(Share(d.Float(ruleNumbersPayloadHalf)))
 			}
-		case "ratio":
+		case "count":
 			if d.First(seen[:], 15) {
+				v.Count = new(Count(d.Integer(ruleNumbersPayloadCount)))
+			}
+		case "few":
+			if d.First(seen[:], 16) {
+				v.Few = new(Count(d.Integer(ruleNumbersPayloadFew)))
+			}
+		case "ratio":
+			if d.First(seen[:], 17) {
 				v.Ratio = new(d.Float(ruleNumbersPayloadRatio))
 			}
 		case "single":
-			if d.First(seen[:], 16) {
+			if d.First(seen[:], 18) {
 				v.Single = new(float32(d.Float(ruleNumbersPayloadSingle)))
 			}
 		case "int_enum":
-			if d.First(seen[:], 17) {
+			if d.First(seen[:], 19) {
 				v.IntEnum = new(int(d.Integer(ruleNumbersPayloadIntEnum)))
 			}
 		case "uint_enum":
-			if d.First(seen[:], 18) {
+			if d.First(seen[:], 20) {
 				v.UintEnum = new(d.Unsigned(ruleNumbersPayloadUintEnum))
 			}
 		case "float_enum":
-			if d.First(seen[:], 19) {
+			if d.First(seen[:], 21) {
 				v.FloatEnum = new(d.Float(ruleNumbersPayloadFloatEnum))
 			}
 		case "bool_enum":
-			if d.First(seen[:], 20) {
+			if d.First(seen[:], 22) {
 				v.BoolEnum = new(d.Bool(ruleNumbersPayloadBoolEnum))
 			}
 		case "int_default":
-			if d.First(seen[:], 21) {
+			if d.First(seen[:], 23) {
 				v.IntDefault = int(d.Integer(tool.AnyInt64))
 			}
 		case "uint_default":
-			if d.First(seen[:], 22) {
+			if d.First(seen[:], 24) {
 				v.UintDefault = d.Unsigned(tool.AnyUint64)
 			}
 		case "float_default":
-			if d.First(seen[:], 23) {
+			if d.First(seen[:], 25) {
 				v.FloatDefault = float32(d.Float(tool.AnyFloat32))
 			}
 		case "bool_default":
-			if d.First(seen[:], 24) {
+			if d.First(seen[:], 26) {
 				v.BoolDefault = d.Bool(nil)
 			}
 		case "expect":
-			if d.First(seen[:], 25) {
+			if d.First(seen[:], 27) {
 				v.Expect = tool.DecodeArray(d, ruleNumbersPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleNumbersPayloadExpectItem) })
 			}
 		case "intent":
-			if d.First(seen[:], 26) {
+			if d.First(seen[:], 28) {
 				v.Intent = new(d.String(ruleNumbersPayloadIntent))
 			}
 		default:

@@ -264,55 +264,65 @@ func encodeNumbersPayload(e *tool.Encoder, v *NumbersPayload) {
 		e.Key("half")
 		e.Float(float64(*v.Half), ruleNumbersPayloadHalf)
 	}
-	if v.Ratio != nil {
+	if v.Count != nil {
 		e.Mark(seen[:], 15)
+		e.Key("count")
+		e.Integer(int64(*v.Count), ruleNumbersPayloadCount)
+	}
+	if v.Few != nil {
+		e.Mark(seen[:], 16)
+		e.Key("few")
+		e.Integer(int64(*v.Few), ruleNumbersPayloadFew)
+	}
+	if v.Ratio != nil {
+		e.Mark(seen[:], 17)
 		e.Key("ratio")
 		e.Float(*v.Ratio, ruleNumbersPayloadRatio)
 	}
 	if v.Single != nil {
-		e.Mark(seen[:], 16)
+		e.Mark(seen[:], 18)
 		e.Key("single")
 		e.Float32(*v.Single, ruleNumbersPayloadSingle)
 	}
 	if v.IntEnum != nil {
-		e.Mark(seen[:], 17)
+		e.Mark(seen[:], 19)
 		e.Key("int_enum")
 		e.Integer(int64(*v.IntEnum), ruleNumbersPayloadIntEnum)
 	}
 	if v.UintEnum != nil {
-		e.Mark(seen[:], 18)
+		e.Mark(seen[:], 20)
 		e.Key("uint_enum")
 		e.Unsigned(*v.UintEnum, ruleNumbersPayloadUintEnum)
 	}
 	if v.FloatEnum != nil {
-		e.Mark(seen[:], 19)
+		e.Mark(seen[:], 21)
 		e.Key("float_enum")
 		e.Float(*v.FloatEnum, ruleNumbersPayloadFloatEnum)
 	}
 	if v.BoolEnum != nil {
-		e.Mark(seen[:], 20)
+		e.Mark(seen[:], 22)
 		e.Key("bool_enum")
 		e.Bool(*v.BoolEnum, ruleNumbersPayloadBoolEnum)
 	}
-	e.Mark(seen[:], 21)
+	e.Mark(seen[:], 23)
 	e.Key("int_default")
 	e.Integer(int64(v.IntDefault), tool.AnyInt64)
-	e.Mark(seen[:], 22)
+	e.Mark(seen[:], 24)
 	e.Key("uint_default")
 	e.Unsigned(v.UintDefault, tool.AnyUint64)
-	e.Mark(seen[:], 23)
+	e.Mark(seen[:], 25)
 	e.Key("float_default")
 	e.Float32(v.FloatDefault, tool.AnyFloat32)
-	e.Mark(seen[:], 24)
+	e.Mark(seen[:], 26)
 	e.Key("bool_default")
 	e.Bool(v.BoolDefault, nil)
 	if v.Expect != nil {
-		e.Mark(seen[:], 25)
+		e.Mark(seen[:], 27)
 		e.Key("expect")
 		tool.EncodeArray(e, v.Expect, ruleNumbersPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleNumbersPayloadExpectItem) })
 	}
 	if v.Intent != nil {
-		e.Mark(seen[:], 26)
+		e.Mark(seen[:], 28)
 		e.Key("intent")
 		e.String(*v.Intent, ruleNumbersPayloadIntent)
 	}

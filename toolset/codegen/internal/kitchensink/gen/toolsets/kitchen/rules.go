@@ -44,8 +44,8 @@ var (
 		Required: []int{0},
 	}
 	fieldsNumbersPayload = &tool.Fields{
-		Names: []string{"int", "int32", "int64", "uint", "uint32", "uint64", "float32", "float64", "bool", "small", "open", "huge", "vast", "share", "half", "ratio", "single", "int_enum", "uint_enum", "float_enum", "bool_enum", "int_default", "uint_default", "float_default", "bool_default", "expect", "intent"},
-		Types: []string{"integer", "integer", "integer", "integer", "integer", "integer", "number", "number", "boolean", "integer", "integer", "integer", "integer", "number", "number", "number", "number", "integer", "integer", "number", "boolean", "integer", "integer", "number", "boolean", "array", "string"},
+		Names: []string{"int", "int32", "int64", "uint", "uint32", "uint64", "float32", "float64", "bool", "small", "open", "huge", "vast", "share", "half", "count", "few", "ratio", "single", "int_enum", "uint_enum", "float_enum", "bool_enum", "int_default", "uint_default", "float_default", "bool_default", "expect", "intent"},
+		Types: []string{"integer", "integer", "integer", "integer", "integer", "integer", "number", "number", "boolean", "integer", "integer", "integer", "integer", "number", "number", "integer", "integer", "number", "number", "integer", "integer", "number", "boolean", "integer", "integer", "number", "boolean", "array", "string"},
 	}
 	fieldsNumbersResult = &tool.Fields{
 		Names:    []string{"int32", "uint64", "single", "double", "flag"},
@@ -252,6 +252,8 @@ var (
 	ruleNumbersPayloadVast              = &tool.NumberRule[uint64]{Min: new(uint64(1)), Max: new(uint64(18446744073709551614))}
 	ruleNumbersPayloadShare             = &tool.NumberRule[float64]{Min: new(float64(0)), Max: new(float64(1))}
 	ruleNumbersPayloadHalf              = &tool.NumberRule[float64]{Min: new(float64(0)), Max: new(float64(1)), Enum: []float64{0, 0.5}}
+	ruleNumbersPayloadCount             = &tool.NumberRule[int64]{Min: new(int64(0)), Max: new(int64(10))}
+	ruleNumbersPayloadFew               = &tool.NumberRule[int64]{Min: new(int64(0)), Max: new(int64(5))}
 	ruleNumbersPayloadRatio             = &tool.NumberRule[float64]{ExclusiveMin: new(float64(-0.1)), ExclusiveMax: new(float64(1.1))}
 	ruleNumbersPayloadSingle            = &tool.NumberRule[float64]{Min: new(float64(0.1)), Max: new(float64(2.5))}
 	ruleNumbersPayloadIntEnum           = &tool.NumberRule[int64]{Min: new(int64(-9223372036854775808)), Max: new(int64(9223372036854775807)), Enum: []int64{1, 2, -3}}

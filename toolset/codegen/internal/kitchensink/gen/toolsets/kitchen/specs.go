@@ -330,6 +330,16 @@ var NumbersSpec = &tool.Spec{
       "minimum": 0,
       "maximum": 1
     },
+    "count": {
+      "type": "integer",
+      "minimum": 0,
+      "maximum": 10
+    },
+    "few": {
+      "type": "integer",
+      "minimum": 0,
+      "maximum": 5
+    },
     "ratio": {
       "type": "number",
       "exclusiveMinimum": -0.1,

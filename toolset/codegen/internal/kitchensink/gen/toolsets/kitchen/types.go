@@ -156,6 +156,10 @@ type NumbersPayload struct {
 	// Optional.
 	Half *Share `json:"half,omitempty"`
 	// Optional.
+	Count *Count `json:"count,omitempty"`
+	// Optional.
+	Few *Count `json:"few,omitempty"`
+	// Optional.
 	Ratio *float64 `json:"ratio,omitempty"`
 	// Optional.
 	Single *float32 `json:"single,omitempty"`
@@ -204,6 +208,9 @@ func NewNumbersPayload() *NumbersPayload {
 
 // Share is a type of the toolset kitchen.
 type Share float64
+
+// Count is a type of the toolset kitchen.
+type Count int
 
 // NumbersResult is what kitchen.numbers answers.
 type NumbersResult struct {
