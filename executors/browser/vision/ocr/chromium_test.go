@@ -25,10 +25,22 @@ var browser struct {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	shared.Close()
 	if browser.stop != nil {
 		browser.stop()
 	}
 	os.Exit(code)
+}
+
+// shared is one grounder for the tests that need no other: its engines take a while to load.
+var shared = New(Options{})
+
+func sharedGrounder(t testing.TB) *Grounder {
+	t.Helper()
+	if err := shared.Available(); err != nil {
+		t.Fatal(err)
+	}
+	return shared
 }
 
 func chromium(t testing.TB) context.Context {

@@ -34,7 +34,7 @@ func TestDebug(t *testing.T) {
 		}
 		w2, _ := r.read(t.Context(), s, []int{k}, english, otherHeight)
 		a, b := run{words: w[0]}, run{words: w2[0]}
-		t.Logf("%3d %v on %d body %d cap %d torn %v letters %d: %q %.0f | %q %.0f", k, s.strips[k].box, s.strips[k].surface, s.strips[k].body, s.strips[k].cap, s.strips[k].torn, len(s.strips[k].letters), a.text(), a.sure(), b.text(), b.sure())
+		t.Logf("%3d %v on %d body %d cap %d torn %v letters %d: %q %.0f | %q %.0f", k, s.strips[k].box, s.strips[k].surface, s.strips[k].body, s.strips[k].cap, s.strips[k].torn, len(s.strips[k].letters), a.text(), leastSure(a.words), b.text(), leastSure(b.words))
 		f, _ := os.Create(fmt.Sprintf("/tmp/ocr/tile-%d.png", k))
 		png.Encode(f, s.drawTile(&s.strips[k], lineHeight).picture)
 		f.Close()

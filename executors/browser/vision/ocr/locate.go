@@ -107,7 +107,13 @@ func (f *search) locate(ctx context.Context, want wording, inside func(match) bo
 		if err != nil {
 			return nil, err
 		}
-		matches = slices.DeleteFunc(matches, func(m match) bool { return !f.scene().within(m.run.box, headings, targets) })
+		var kept []match
+		for i, inside := range f.scene().within(boxes(matches), headings, targets) {
+			if inside {
+				kept = append(kept, matches[i])
+			}
+		}
+		matches = kept
 	}
 	if want.near != "" {
 		texts, err := f.find(ctx, want.near, targets)
@@ -123,6 +129,14 @@ func (f *search) locate(ctx context.Context, want wording, inside func(match) bo
 		}
 	}
 	return matches, nil
+}
+
+func boxes(matches []match) []image.Rectangle {
+	list := make([]image.Rectangle, len(matches))
+	for i, m := range matches {
+		list[i] = m.run.box
+	}
+	return list
 }
 
 func (f *search) scene() *scene {
@@ -213,7 +227,7 @@ func (f *search) runs(which []int, labels []wrapped) []run {
 	}
 	singles := len(runs)
 	for _, l := range labels {
-		if joined, ok := l.join(runs[:singles]); ok {
+		if joined, ok := l.label(runs[:singles]); ok {
 			runs = append(runs, joined)
 		}
 		if l.centred {
@@ -231,16 +245,21 @@ func (f *search) matches(phrase string, which []int, labels []wrapped) []match {
 		if r.torn || r.partial {
 			continue
 		}
-		if v := compare(phrase, r.words); v.grade != differs {
-			matches = append(matches, match{run: r, verdict: v, confidence: confidence(v, &r, phrase)})
+		if v := compare(phrase, r.words, f.clear(r)); v.grade != differs {
+			matches = append(matches, match{run: r, verdict: v, confidence: confidence(v, r.lines, phrase)})
 		}
 	}
 	return matches
 }
 
+// clear reports whether a run stands on surfaces, not on a busy place.
+func (f *search) clear(r run) bool {
+	return !slices.ContainsFunc(r.strips, func(k int) bool { return f.sheet.strips[k].surface <= 0 })
+}
+
 // confidence joins how well a text fits and how well it was read. A short text says less: with two
 // letters, a doubtful reading is hardly one.
-func confidence(v verdict, r *run, phrase string) float64 {
+func confidence(v verdict, lines int, phrase string) float64 {
 	weight := 0.3
 	switch n := len([]rune(squeeze(phrase))); {
 	case n <= 2:
@@ -248,8 +267,8 @@ func confidence(v verdict, r *run, phrase string) float64 {
 	case n <= 4:
 		weight = 0.5
 	}
-	c := v.quality * (1 - weight*(1-min(1, r.sure()/90)))
-	if r.lines > 1 {
+	c := v.quality * (1 - weight*(1-min(1, v.sure/90)))
+	if lines > 1 {
 		c *= 0.95
 	}
 	return c
@@ -269,7 +288,7 @@ const wellRead = 85
 func (f *search) readAgain(ctx context.Context, phrase string, which []int, labels []wrapped, matches []match) ([]match, error) {
 	settled, again := map[int]bool{}, []int(nil)
 	for _, m := range matches {
-		if m.grade == exact && m.run.sure() >= wellRead && f.sheet.strips[m.run.strips[0]].surface > 0 {
+		if m.grade == exact && m.sure >= wellRead && f.clear(m.run) {
 			for _, k := range m.run.strips {
 				settled[k] = true
 			}
@@ -347,7 +366,7 @@ func agree(first, second []match, again, same func(run) bool) (joined, doubtful 
 		joined = append(joined, m)
 	}
 	for _, m := range second {
-		if again(m.run) && m.grade > similar && counterpart(m, first) < 0 && m.run.sure() >= wellRead {
+		if again(m.run) && m.grade > similar && counterpart(m, first) < 0 && m.sure >= wellRead {
 			m.confidence *= disagreed
 			joined = append(joined, m)
 		}
@@ -387,7 +406,7 @@ func (f *search) uncontradicted(ctx context.Context, matches []match) ([]match, 
 		for _, k := range others {
 			for _, r := range splitRuns(k, &f.sheet.strips[k], f.words[k]) {
 				longer, own := squeeze(fold(r.text())), squeeze(fold(m.run.text()))
-				contradicted = contradicted || r.sure() >= 50 && len(longer) > len(own) && strings.Contains(longer, own)
+				contradicted = contradicted || leastSure(r.words) >= 50 && len(longer) > len(own) && strings.Contains(longer, own)
 			}
 		}
 		if contradicted {
@@ -420,7 +439,7 @@ func (f *search) find(ctx context.Context, phrase string, not map[int]bool) (map
 		}
 		for _, k := range which {
 			for _, r := range splitRuns(k, &f.sheet.strips[k], f.words[k]) {
-				if !r.torn && compare(phrase, r.words).grade >= folded {
+				if !r.torn && compare(phrase, r.words, f.clear(r)).grade >= folded {
 					found[k] = true
 				}
 			}
@@ -462,9 +481,9 @@ func (f *search) nearest(matches []match, texts, targets map[int]bool) []match {
 		away int
 	}
 	var kept []placed
-	for _, m := range matches {
-		if away, ok := f.scene().near(m.run.box, texts, targets); ok {
-			kept = append(kept, placed{m, away})
+	for i, away := range f.scene().near(boxes(matches), texts, targets) {
+		if away >= 0 {
+			kept = append(kept, placed{matches[i], away})
 		}
 	}
 	slices.SortStableFunc(kept, func(a, b placed) int { return a.away - b.away })
@@ -498,12 +517,12 @@ func bestGrade(matches []match) []match {
 
 // tellApart reads the heading and the nearest neighbour of each match.
 func (f *search) tellApart(ctx context.Context, matches []match, targets map[int]bool) error {
-	scene := f.scene()
+	scene, table := f.scene(), column(boxes(matches))
 	type context struct{ heading, neighbour int }
 	around := make([]context, len(matches))
 	var which []int
 	for i, m := range matches {
-		h := scene.headingOf(m.run.box, targets)
+		h := scene.headingOf(m.run.box, table, targets)
 		not := map[int]bool{h: true}
 		for k := range targets {
 			not[k] = true

@@ -24,6 +24,8 @@ type verdict struct {
 	grade grade
 	// quality is between 0 and 1, comparable across grades.
 	quality float64
+	// sure is how sure the engine is, 0 to 100, of the word of the phrase that it is least sure of.
+	sure float64
 }
 
 // Qualities. The steps between grades are larger than vision.SameConfidence, so that a worse grade
@@ -39,58 +41,76 @@ const (
 )
 
 // compare judges whether the words of a line are the phrase, as a whole: a part of a longer text
-// never is. It is a pure function of texts and how sure the engine is of each word.
-func compare(phrase string, line []word) verdict {
+// never is. Clear says that the line stands on a plain ground, where the engine doubts
+// nothing but icons. It is a pure function.
+func compare(phrase string, line []word, clear bool) verdict {
 	want := tidy(phrase)
-	got := make([]string, 0, len(line))
+	got := make([]word, 0, len(line))
 	for _, w := range line {
 		if t := tidy(w.text); t != "" {
-			got = append(got, t)
+			got = append(got, word{text: t, sure: w.sure})
 		}
 	}
 	if want == "" || len(got) == 0 {
 		return verdict{}
 	}
-	if text := strings.Join(got, " "); text == want || ideographic(want) && squeeze(text) == squeeze(want) {
-		return verdict{exact, qualityExact}
+	if text := joined(got); text == want || ideographic(want) && squeeze(text) == squeeze(want) {
+		return verdict{exact, qualityExact, leastSure(got)}
 	}
-	if fold(want) == "" { // symbols only: nothing but exact will do
+	if fold(want) == "" { // signs only: nothing but exact will do
 		return verdict{}
 	}
 	best := compareFolded(want, got)
-	if stripped := withoutStrays(want, got); len(stripped) < len(got) && len(stripped) > 0 {
-		if v := compareFolded(want, stripped); v.grade == folded || strings.Join(stripped, " ") == want {
-			best = better(best, verdict{folded, min(qualityStray, v.quality)})
+	if stripped := withoutStrays(want, got, clear); len(stripped) < len(got) {
+		v := compareFolded(want, stripped)
+		if joined(stripped) == want {
+			v = verdict{folded, qualityStray, leastSure(stripped)}
+		}
+		v.quality = min(v.quality, qualityStray)
+		if v.grade > best.grade || v.grade == best.grade && v.quality > best.quality {
+			best = v
 		}
 	}
 	if best.grade == differs {
-		best = compareSimilar(want, line)
+		best = compareSimilar(want, got)
 	}
 	return best
 }
 
-func better(a, b verdict) verdict {
-	if b.grade > a.grade || b.grade == a.grade && b.quality > a.quality {
-		return b
+func joined(words []word) string {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = w.text
 	}
-	return a
+	return strings.Join(texts, " ")
+}
+
+func leastSure(words []word) float64 {
+	least := 100.0
+	for _, w := range words {
+		least = min(least, w.sure)
+	}
+	return least
 }
 
 // compareFolded compares after dropping what OCR and style sheets change.
-func compareFolded(want string, got []string) verdict {
-	text := strings.Join(got, " ")
+func compareFolded(want string, got []word) verdict {
+	text := joined(got)
 	w, g := fold(want), fold(text)
+	quality := 0.0
 	switch {
 	case g == "":
 		return verdict{}
 	case w == g:
-		return verdict{folded, qualityCase}
+		quality = qualityCase
 	case squeeze(w) == squeeze(g):
-		return verdict{folded, qualitySpaces}
-	case len(strings.Fields(w)) == len(strings.Fields(g)) && alike(strings.Fields(want), strings.Fields(text)):
-		return verdict{folded, qualityGlyphs}
+		quality = qualitySpaces
+	case alike(strings.Fields(want), strings.Fields(text)):
+		quality = qualityGlyphs
+	default:
+		return verdict{}
 	}
-	return verdict{}
+	return verdict{folded, quality, leastSure(got)}
 }
 
 // tidy brings a text to one form: composed characters, plain quotes and dashes, single spaces.
@@ -138,15 +158,22 @@ func ideographic(s string) bool {
 	})
 }
 
-// withoutStrays drops single characters before and after the line that icons are read as, unless
-// the phrase has them, and a number in parentheses behind it ("Inbox (3)").
-func withoutStrays(want string, got []string) []string {
+// withoutStrays drops what icons before and behind a label are read as, unless the phrase has it: single
+// characters of a certain kind; on a plain ground also any one or two characters that the
+// engine doubts; and a number in parentheses behind the label ("Inbox (3)").
+func withoutStrays(want string, got []word, clear bool) []word {
 	words := strings.Fields(want)
-	for len(got) > 1 && got[0] != words[0] && stray(got[0], strayBefore) {
+	doubted := func(w word) bool {
+		return clear && w.sure < 60 && len([]rune(w.text)) <= 2 && !strings.ContainsAny(w.text, "0123456789+-")
+	}
+	for len(got) > 1 && got[0].text != words[0] && (stray(got[0].text, strayBefore) || doubted(got[0])) {
 		got = got[1:]
 	}
-	for len(got) > 1 && got[len(got)-1] != words[len(words)-1] && (stray(got[len(got)-1], strayAfter) || counter(got[len(got)-1])) {
-		got = got[:len(got)-1]
+	for last := len(got) - 1; last > 0 && got[last].text != words[len(words)-1]; last-- {
+		if w := got[last]; !stray(w.text, strayAfter) && !counter(w.text) && !doubted(w) {
+			break
+		}
+		got = got[:last]
 	}
 	return got
 }
@@ -172,6 +199,9 @@ func counter(s string) bool {
 // alike reports whether words differ only in glyphs that cannot be told apart in many fonts. A
 // glyph that stands alone ("Item l") may be another sign only if it is none by itself.
 func alike(want, got []string) bool {
+	if len(want) != len(got) {
+		return false
+	}
 	for i := range want {
 		w, g := []rune(fold(want[i])), []rune(fold(got[i]))
 		if len(w) != len(g) {
@@ -231,7 +261,7 @@ func compareSimilar(want string, line []word) verdict {
 	if len(words) != len(got) {
 		return verdict{}
 	}
-	edits := 0
+	edits, sure := 0, leastSure(got)
 	for i, w := range words {
 		if w == got[i].text {
 			continue
@@ -251,9 +281,9 @@ func compareSimilar(want string, line []word) verdict {
 	}
 	switch edits {
 	case 1:
-		return verdict{similar, qualityOneEdit}
+		return verdict{similar, qualityOneEdit, sure}
 	case 2:
-		return verdict{similar, qualityTwoEdit}
+		return verdict{similar, qualityTwoEdit, sure}
 	}
 	return verdict{}
 }

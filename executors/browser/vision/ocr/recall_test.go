@@ -81,8 +81,7 @@ func keys(truth []drawn) (texts []string) {
 var fonts = []string{"SIZE sans-serif", "bold SIZE sans-serif", "SIZE serif", "500 SIZE 'Noto Sans CJK JP'", "SIZE monospace", "bold SIZE 'DejaVu Sans Condensed'"}
 
 func TestRecall(t *testing.T) {
-	g := New(Options{})
-	t.Cleanup(func() { g.Close() })
+	g := sharedGrounder(t)
 	plain := strings.Fields("light dark coloured pastel outline outlineDark faint")
 	hard := strings.Fields("gradient photo noise rough wallpaper")
 	here, absent := halves()

@@ -3,7 +3,6 @@ package ocr
 import (
 	"image"
 	"slices"
-	"strings"
 )
 
 // run is one label: words of a strip without a wide gap between them, or the lines of a label that
@@ -20,22 +19,7 @@ type run struct {
 	lines int
 }
 
-func (r *run) text() string {
-	texts := make([]string, len(r.words))
-	for i, w := range r.words {
-		texts[i] = w.text
-	}
-	return strings.Join(texts, " ")
-}
-
-// sure is how sure the engine is of the whole: as of the word it is least sure of.
-func (r *run) sure() float64 {
-	least := 100.0
-	for _, w := range r.words {
-		least = min(least, w.sure)
-	}
-	return least
-}
+func (r *run) text() string { return joined(r.words) }
 
 // splitRuns divides the words of strip number k at gaps wider than any space between words of one
 // label (a space takes a third of the font size, 0.6 in fonts of fixed width; cap is about three quarters
@@ -111,7 +95,7 @@ func sameFont(a, b *strip) bool {
 }
 
 // join makes one run of the lines of a wrapped label.
-func (w wrapped) join(runs []run) (run, bool) {
+func (w wrapped) label(runs []run) (run, bool) {
 	var all run
 	for _, k := range w.strips {
 		i := slices.IndexFunc(runs, func(r run) bool { return r.strips[0] == k && len(r.strips) == 1 })

@@ -12,12 +12,52 @@ type scene struct {
 	size     image.Point
 }
 
-// within reports whether a target belongs to one of the headings: whether, of all the lines that
-// look like these headings, one of them is the nearest above it or left of it. Lines in
-// not (the targets themselves) are no headings.
-func (s *scene) within(target image.Rectangle, headings, not map[int]bool) bool {
-	owner := s.owner(target, s.peers(headings, not))
-	return owner >= 0 && headings[owner]
+// within reports which of the targets belong to one of the headings. In a column of targets, one in
+// each row, every text of a row is a heading of it. Otherwise a heading owns a target if, of all the
+// lines that look like the headings, it is the nearest above it or left of it. Lines in
+// not (those of the targets) are no headings.
+func (s *scene) within(targets []image.Rectangle, headings, not map[int]bool) []bool {
+	peers, table := s.peers(headings, not), column(targets)
+	inside := make([]bool, len(targets))
+	for i, t := range targets {
+		if table && s.inRow(t, headings) {
+			inside[i] = true
+			continue
+		}
+		owner := s.owner(t, peers)
+		inside[i] = owner >= 0 && headings[owner]
+	}
+	return inside
+}
+
+// column reports whether the targets stand one below the other, as the buttons of the rows of a
+// table do.
+func column(targets []image.Rectangle) bool {
+	if len(targets) < 2 {
+		return false
+	}
+	for i, a := range targets {
+		for _, b := range targets[:i] {
+			if sameRow(a, b) || max(a.Min.X-b.Min.X, b.Min.X-a.Min.X) > max(a.Dy(), b.Dy()) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func sameRow(a, b image.Rectangle) bool {
+	return (min(a.Max.Y, b.Max.Y)-max(a.Min.Y, b.Min.Y))*2 >= min(a.Dy(), b.Dy())
+}
+
+// inRow reports whether one of the lines stands in the row of a target.
+func (s *scene) inRow(target image.Rectangle, lines map[int]bool) bool {
+	for k := range lines {
+		if sameRow(s.strips[k].box, target) {
+			return true
+		}
+	}
+	return false
 }
 
 // peers are the lines that look like one of these: they begin sections of the same kind.
@@ -126,9 +166,8 @@ func (s *scene) owner(target image.Rectangle, peers []int) int {
 // stands measures how far a target stands below and right of a heading; ok is false if it does
 // neither stand below it nor right of it in its row.
 func stands(heading, target image.Rectangle) (down, right int, ok bool) {
-	overlap := min(heading.Max.Y, target.Max.Y) - max(heading.Min.Y, target.Min.Y)
 	right = max(0, target.Min.X-heading.Min.X)
-	if overlap*2 >= min(heading.Dy(), target.Dy()) {
+	if sameRow(heading, target) {
 		return 0, right, heading.Max.X <= target.Min.X
 	}
 	down = target.Min.Y - heading.Max.Y
@@ -143,24 +182,57 @@ func beside(text, target image.Rectangle) int {
 	return dx + 4*dy
 }
 
-// near reports how far a target is from the nearest of the texts, and whether it is theirs: no
-// other line that looks like them is as near.
-func (s *scene) near(target image.Rectangle, texts, not map[int]bool) (distance int, ok bool) {
-	distance, other := math.MaxInt, math.MaxInt
-	for _, k := range s.peers(texts, not) {
-		d := beside(s.strips[k].box, target)
-		if texts[k] {
-			distance = min(distance, d)
-		} else {
-			other = min(other, d)
+// near reports how far each target is from the nearest of the texts: -1 if another line that looks
+// like them is as near, so that the target is that one's.
+func (s *scene) near(targets []image.Rectangle, texts, not map[int]bool) []int {
+	peers, table := s.peers(texts, not), column(targets)
+	away := make([]int, len(targets))
+	for i, t := range targets {
+		own, other := math.MaxInt, math.MaxInt
+		for _, k := range peers {
+			if d := beside(s.strips[k].box, t); texts[k] {
+				own = min(own, d)
+			} else {
+				other = min(other, d)
+			}
+		}
+		away[i] = own
+		switch {
+		case table && s.inRow(t, texts):
+		case own >= other, table && s.rowHasPeer(t, peers, texts):
+			away[i] = -1
 		}
 	}
-	return distance, distance < other
+	return away
 }
 
-// headingOf guesses the heading of a target: the first line of the innermost panel around it,
-// else the line left of it in its row, else the nearest larger line above it; -1 if there is none.
-func (s *scene) headingOf(target image.Rectangle, not map[int]bool) int {
+// rowHasPeer reports whether a line that looks like the texts, but is none of them, stands in the row
+// of a target.
+func (s *scene) rowHasPeer(target image.Rectangle, peers []int, texts map[int]bool) bool {
+	for _, k := range peers {
+		if !texts[k] && sameRow(s.strips[k].box, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// headingOf guesses the heading of a target: the first text of its row in a table; else the first
+// line of the innermost panel around it, else the line left of it in its row, else the nearest
+// larger line above it; -1 if there is none.
+func (s *scene) headingOf(target image.Rectangle, table bool, not map[int]bool) int {
+	if table {
+		first := -1
+		for k := range s.strips {
+			if box := s.strips[k].box; !not[k] && !s.face(k) && sameRow(box, target) && box.Max.X <= target.Min.X &&
+				(first < 0 || box.Min.X < s.strips[first].box.Min.X) {
+				first = k
+			}
+		}
+		if first >= 0 {
+			return first
+		}
+	}
 	middle := image.Pt((target.Min.X+target.Max.X)/2, (target.Min.Y+target.Max.Y)/2)
 	best, smallest, top := -1, math.MaxInt, math.MaxInt
 	for k := range s.strips {

@@ -179,7 +179,7 @@ func homeOf(box image.Rectangle, surface int32, strips []strip, not int) int {
 		if k == not || s.surface != surface {
 			continue
 		}
-		room := image.Rect(s.box.Min.X-s.body, s.box.Min.Y-s.body*3/4, s.box.Max.X+s.body, s.box.Max.Y+s.body/2)
+		room := image.Rect(s.box.Min.X-2*s.body, s.box.Min.Y-s.body*3/4, s.box.Max.X+2*s.body, s.box.Max.Y+s.body/2)
 		if !box.In(room) {
 			continue
 		}

@@ -13,7 +13,7 @@ func readable(r *run) bool {
 	case n == 0:
 		return false
 	case n <= 2:
-		return r.sure() >= 75
+		return leastSure(r.words) >= 75
 	}
 	sum := 0.0
 	for _, w := range r.words {
