@@ -104,5 +104,25 @@ func (a *Activities) Publish(ctx context.Context, p Publication) (*tool.Result, 
 	if err != nil {
 		return nil, err
 	}
-	return res, a.append(ctx, p.Input.RunID, append(first, events...))
+	if err := a.append(ctx, p.Input.RunID, append(first, events...)); err != nil {
+		return nil, err
+	}
+	if p.Finished != "" && !p.Input.KeepSession {
+		a.release(ctx, p.Input.RunID)
+	}
+	return res, nil
+}
+
+// release gives up what the executors hold for a run that has ended. What cannot be given up now is given up when it has been idle for
+// long enough.
+func (a *Activities) release(ctx context.Context, runID string) {
+	for name, exec := range a.Executors {
+		r, ok := exec.(tool.Releaser)
+		if !ok {
+			continue
+		}
+		if err := r.Close(ctx, runID); err != nil {
+			activity.GetLogger(ctx).Warn("the run's session stays open for a while", "run", runID, "toolset", name, "error", err)
+		}
+	}
 }

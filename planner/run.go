@@ -51,6 +51,8 @@ type Input struct {
 	Steps []Step `json:"steps,omitempty"`
 	// NoHealing limits every step to one attempt, for comparison.
 	NoHealing bool `json:"no_healing,omitempty"`
+	// KeepSession leaves the run's tab open when the run has ended, for somebody who looks at it afterwards.
+	KeepSession bool `json:"keep_session,omitempty"`
 	// Single ends the run after its first call.
 	Single bool `json:"single,omitempty"`
 	// IdleMS ends a run that waits for calls after this long without one; [DefaultIdle] when 0.

@@ -344,7 +344,7 @@ func (p Publication) summary() string {
 
 // publish writes events, and makes the Result of a step that has ended. It is a local activity: it costs no round trip.
 func (r *run) publish(ctx workflow.Context, p Publication) (*tool.Result, error) {
-	p.Input = Input{RunID: r.in.RunID, Kind: r.in.Kind, Title: r.in.Title, Language: r.in.Language}
+	p.Input = Input{RunID: r.in.RunID, Kind: r.in.Kind, Title: r.in.Title, Language: r.in.Language, KeepSession: r.in.KeepSession}
 	p.Steps = len(r.state.Steps)
 	dctx, cancel := workflow.NewDisconnectedContext(ctx) // what has happened is told although the run is cancelled
 	defer cancel()

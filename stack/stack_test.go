@@ -361,6 +361,19 @@ func awaitSteps(t *testing.T, runID string, n int) {
 	}
 }
 
+// A run that has ended gives its tab back, so that any number of runs can follow one another.
+func TestEndedRunsGiveTheirTabBack(t *testing.T) {
+	t.Parallel()
+	first := finish(t, planner.Input{}, open(t, "/c/twin"))
+	if url, err := shared.Browser.DebugURL(first.RunID); err == nil {
+		t.Errorf("the run has ended, and its tab is still at %s", url)
+	}
+	kept := finish(t, planner.Input{KeepSession: true}, open(t, "/c/twin"))
+	if _, err := shared.Browser.DebugURL(kept.RunID); err != nil {
+		t.Errorf("the tab should have been kept: %v", err)
+	}
+}
+
 func TestUnknownRun(t *testing.T) {
 	t.Parallel()
 	if _, err := shared.Service.State(t.Context(), "r_nowhere"); err == nil || !strings.Contains(err.Error(), "no such run") {

@@ -69,6 +69,12 @@ type Reconciler interface {
 	Reconcile(ctx context.Context, call *Call, before *Evidence) (Attempt, Outcome, error)
 }
 
+// Releaser is an executor that holds something for a run between its calls: a tab, a shell.
+type Releaser interface {
+	// Close gives up what is held for the run; nothing when there is none. It is called when the run has ended.
+	Close(ctx context.Context, runID string) error
+}
+
 // Outcome is what is known after an action has settled.
 type Outcome struct {
 	// Result is the tool's typed result: a pointer to the struct that was generated for it; nil when there is none to give.

@@ -174,7 +174,7 @@ func (t *trial) make(ctx context.Context, s *stack.Stack, site *gym.Server, c gy
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	session := tool.NewRunID()
-	in := planner.Input{RunID: tool.NewRunID(), Kind: planner.KindScript, Title: c.Name, Language: "en", NoHealing: !t.Healing}
+	in := planner.Input{RunID: tool.NewRunID(), Kind: planner.KindScript, Title: c.Name, Language: "en", NoHealing: !t.Healing, KeepSession: true}
 	t.Run = in.RunID
 	open, err := json.Marshal(map[string]any{"url": c.URL(site.URL, session)})
 	if err != nil {
