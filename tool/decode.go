@@ -80,6 +80,7 @@ func (d *Decoder) end() {
 	if d.dead {
 		return
 	}
+	after := d.json.InputOffset()
 	_, err := d.json.ReadToken()
 	switch {
 	case errors.Is(err, io.EOF):
@@ -88,7 +89,8 @@ func (d *Decoder) end() {
 	default:
 		d.dead = true
 		f := finding{detail: "more data follows after its end"}
-		f.Constraint, f.Offset = ConstraintSyntax, d.json.InputOffset()-1
+		rest := d.text[after:]
+		f.Constraint, f.Offset = ConstraintSyntax, after+int64(len(rest)-len(bytes.TrimLeft(rest, " \t\r\n")))
 		f.position = position(d.text, f.Offset)
 		d.findings = append(d.findings, f)
 	}

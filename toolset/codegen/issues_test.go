@@ -109,6 +109,7 @@ func TestMessages(t *testing.T) {
 		{kitchen.PlainSpec, `{"intent":"a"`, []string{`The payload is not valid JSON: it ends too early at line 1, column 14.`}},
 		{kitchen.PlainSpec, "{\n  \"intent\": \"a\"\n  \"expect\": []\n}", []string{`The payload is not valid JSON: invalid character '"' after object value (expecting ',' or '}') at line 3, column 3.`}},
 		{kitchen.PlainSpec, `{"intent":"a"} {}`, []string{`The payload is not valid JSON: more data follows after its end at line 1, column 16.`}},
+		{kitchen.PlainSpec, "{}\n \"abc\"", []string{`The payload is not valid JSON: more data follows after its end at line 2, column 2.`}},
 		{kitchen.PlainSpec, `{'intent':1}`, []string{`The payload is not valid JSON: invalid character '\'' at start of value at line 1, column 2.`}},
 		{kitchen.PlainSpec, "{\"intent\":\"a\xff\"}", []string{`The payload is not valid JSON: invalid UTF-8 at line 1, column 13.`}},
 		{kitchen.PlainSpec, `{"intent":"\ud800"}`, []string{`The payload is not valid JSON: invalid surrogate pair ` + "`" + `\ud800"}` + "`" + ` in string at line 1, column 12.`}},
