@@ -97,7 +97,7 @@ func marshal(v any) ([]byte, error) {
 // layout breaks JSON into lines of a readable width, and no more of them than that takes.
 func layout(t *testing.T, text []byte, indent string) string {
 	t.Helper()
-	const width = 220
+	const width = 280
 	if len(indent)+len(text) <= width || text[0] != '{' && text[0] != '[' {
 		return string(text)
 	}
