@@ -85,7 +85,7 @@ func openTab(t *testing.T, c gym.Case, answer bool) *tab {
 		t.Fatalf("open a tab: %v", err)
 	}
 	var cancelDeadline context.CancelFunc
-	p.ctx, cancelDeadline = context.WithTimeout(ctx, 60*time.Second)
+	p.ctx, cancelDeadline = context.WithTimeout(ctx, 120*time.Second)
 	t.Cleanup(cancelDeadline)
 	err := chromedp.Listen(ctx, func(event any) {
 		if d, ok := event.(*page.EventJavascriptDialogOpening); ok {
@@ -144,7 +144,7 @@ func (p *tab) until(condition string) {
 		if err == nil && r.ExceptionDetails == nil && string(r.Result.Value) == "true" {
 			return
 		}
-		if time.Since(start) > 15*time.Second {
+		if time.Since(start) > 30*time.Second {
 			p.Fatalf("%s did not become true (%v)", condition, err)
 		}
 	}

@@ -114,6 +114,13 @@ func TestFaults(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			d := drills[c.Name]
+			if d.faultAt != "" {
+				page, _, _ := strings.Cut(c.Path, "?")
+				if !strings.HasPrefix(d.faultAt, page+"?") {
+					t.Fatalf("%s is not the case's page", d.faultAt)
+				}
+				c.Path = d.faultAt
+			}
 			d.fault(openTab(t, c, d.accept))
 		})
 	}

@@ -2,6 +2,7 @@ package gym_test
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/chromedp/cdproto/target"
@@ -17,6 +18,8 @@ type drill struct {
 	solve func(p *tab)
 	// accept answers native dialogs with OK.
 	accept bool
+	// faultAt opens the same page with its fault held open for long, so that it is still there when a slow machine looks.
+	faultAt string
 }
 
 const play = `$("play")`
@@ -72,6 +75,24 @@ func wrongly(element string) func(*tab) {
 	return func(p *tab) { p.clickOn(element); p.until("__truth.wrong === 1"); p.wants(0, 1, 1) }
 }
 
+// settled holds once the button has been the same one for 300 ms.
+const settled = `(() => { const b = document.querySelector("#slot button"), now = performance.now(); if (b !== window.held) { window.held = b; window.since = now } return now - since > 300 })()`
+
+// untilHeard clicks until a click is no longer lost. Each click leaves a trace in the log, so that none is repeated in vain.
+func untilHeard(element string) func(*tab) {
+	return func(p *tab) {
+		for range 100 {
+			n := len(p.truth().Log)
+			p.clickOn(element)
+			p.until("__truth.log.length > " + strconv.Itoa(n))
+			if p.truth().Effects > 0 {
+				return
+			}
+		}
+		p.Fatalf("%s never heard a click", element)
+	}
+}
+
 func all(fs ...func(*tab)) func(*tab) {
 	return func(p *tab) {
 		for _, f := range fs {
@@ -124,9 +145,9 @@ func unreachable(p *tab) {
 
 var drills = map[string]drill{
 	// Not found at first.
-	"late":          {fault: unseen("button", "Play"), solve: afterwards(`document.querySelector("#slot button")`, `document.querySelector("#slot button")`)},
+	"late":          {faultAt: "/c/late?delay=30000", fault: unseen("button", "Play"), solve: afterwards(`document.querySelector("#slot button")`, `document.querySelector("#slot button")`)},
 	"late-never":    {fault: all(func(p *tab) { p.until("performance.now() > 1500") }, unseen("button", "Play")), solve: nothing},
-	"slow-network":  {fault: unseen("button", "Play Harbor Lights"), solve: afterwards(`document.querySelectorAll("#list button").length === 4`, `document.querySelectorAll("#list button")[2]`)},
+	"slow-network":  {faultAt: "/c/slow-network?delay=30000", fault: unseen("button", "Play Harbor Lights"), solve: afterwards(`document.querySelectorAll("#list button").length === 4`, `document.querySelectorAll("#list button")[2]`)},
 	"not-ready":     {fault: notReady, solve: ready},
 	"canvas":        {fault: unseen("button", "Play"), solve: onCanvas(325, 146)},
 	"canvas-silent": {fault: all(unseen("button", "Play"), onlyPixels), solve: onCanvas(325, 146)},
@@ -156,7 +177,7 @@ var drills = map[string]drill{
 	"covered-cookie":    {fault: all(takenBy(`$("add")`, "accept"), func(p *tab) { p.wants(0, 1, 1) }), solve: all(clicks(`$("necessary")`), clicks(`$("add")`))},
 	"covered-delete":    {fault: all(takenBy(`$("export")`, "veil"), wrongly(`$("cancel")`)), solve: nothing},
 	"covered-paywall":   {fault: all(takenBy(`$("save")`, "veil"), func(p *tab) { p.press("Escape"); p.wants(0, 0, 0) }, takenBy(`$("save")`, "veil")), solve: nothing},
-	"covered-spinner":   {fault: takenBy(`$("ship")`, "veil"), solve: afterwards(`!$("veil")`, `$("ship")`)},
+	"covered-spinner":   {faultAt: "/c/covered-spinner?delay=30000", fault: takenBy(`$("ship")`, "veil"), solve: afterwards(`!$("veil")`, `$("ship")`)},
 	"covered-invisible": {fault: all(takenBy(`$("export")`, "leftover"), func(p *tab) { p.noted("click on the invisible backdrop") }, takenBy(`$("export")`, "leftover")), solve: nothing},
 	"overlay-passthrough": {fault: func(p *tab) {
 		p.eval(`(() => { if (!document.querySelector("body > [aria-hidden]")) throw Error("nothing lies over the page") })()`, nil)
@@ -184,13 +205,15 @@ var drills = map[string]drill{
 	}},
 	"disabled":       {fault: func(p *tab) { p.clickOn(`$("order")`); p.wants(0, 0, 0) }, solve: nothing},
 	"disabled-fixed": {fault: func(p *tab) { p.clickOn(`$("order")`); p.wants(0, 0, 0) }, solve: all(clicks(`$("terms")`), clicks(`$("order")`))},
-	"disabled-late": {fault: func(p *tab) {
-		p.eval(`if (!$("play").disabled && performance.now() < 500) throw Error("enabled at once")`, nil)
+	"disabled-late": {faultAt: "/c/disabled-late?delay=30000", fault: func(p *tab) {
+		p.clickOn(play)
+		p.eval(`if (!$("play").disabled) throw Error("enabled at once")`, nil)
+		p.wants(0, 0, 0)
 	}, solve: afterwards(`!$("play").disabled`, play)},
-	"stale": {fault: func(p *tab) {
+	"stale": {faultAt: "/c/stale?every=30&for=30000", fault: func(p *tab) {
 		p.eval(`window.held = document.querySelector("#slot button")`, nil)
 		p.until(`!held.isConnected`)
-	}, solve: afterwards(`performance.now() > 1200 && (window.held === (window.held = document.querySelector("#slot button")))`, `document.querySelector("#slot button")`)},
+	}, solve: afterwards(settled, `document.querySelector("#slot button")`)},
 	"stale-on-hover": {fault: func(p *tab) {
 		p.eval(`window.held = document.querySelector("#slot button")`, nil)
 		x, y := p.at(`held`)
@@ -205,16 +228,13 @@ var drills = map[string]drill{
 	"debounced-long":  {fault: impatient, solve: all(clicks(`$("add")`), func(p *tab) { p.until("__truth.effects === 1") })},
 	"swallowed":       {fault: lost(play, "click ignored"), solve: all(clicks(play), clicks(play))},
 	"swallowed-twice": {fault: all(lost(play, "click ignored"), lost(play, "click ignored")), solve: all(clicks(play), clicks(play), clicks(play))},
-	"swallowed-late": {fault: func(p *tab) {
-		// The click is sent by the page's own hand, because the road from here may take longer than the handler's delay.
-		p.eval(`if (performance.now() < 600) { $("play").click(); if (__truth.effects !== 0) throw Error("the handler was there at once") }`, nil)
-	}, solve: afterwards("performance.now() > 1000", play)},
-	"keyboard-only": {fault: lost(play, "mouse click ignored"), solve: func(p *tab) { p.eval(`$("play").focus()`, nil); p.press("Enter") }},
-	"no-op-forever": {fault: lost(`$("sync")`, "click ignored"), solve: all(clicks(`$("sync")`), clicks(`$("sync")`), func(p *tab) { p.eval(`$("sync").focus()`, nil); p.press("Enter") })},
-	"beacon":        {fault: unchanged(`$("like")`), solve: clicks(`$("like")`)},
-	"download":      {fault: unchanged(`$("get")`), solve: clicks(`$("get")`)},
-	"clipboard":     {fault: unchanged(`$("copy")`), solve: clicks(`$("copy")`)},
-	"websocket":     {fault: all(func(p *tab) { p.noted("connected") }, unchanged(`$("wave")`)), solve: func(p *tab) { p.noted("connected"); p.clickOn(`$("wave")`) }},
+	"swallowed-late":  {faultAt: "/c/swallowed-late?delay=30000", fault: lost(play, "click before the handler was there"), solve: untilHeard(play)},
+	"keyboard-only":   {fault: lost(play, "mouse click ignored"), solve: func(p *tab) { p.eval(`$("play").focus()`, nil); p.press("Enter") }},
+	"no-op-forever":   {fault: lost(`$("sync")`, "click ignored"), solve: all(clicks(`$("sync")`), clicks(`$("sync")`), func(p *tab) { p.eval(`$("sync").focus()`, nil); p.press("Enter") })},
+	"beacon":          {fault: unchanged(`$("like")`), solve: clicks(`$("like")`)},
+	"download":        {fault: unchanged(`$("get")`), solve: clicks(`$("get")`)},
+	"clipboard":       {fault: unchanged(`$("copy")`), solve: clicks(`$("copy")`)},
+	"websocket":       {fault: all(func(p *tab) { p.noted("connected") }, unchanged(`$("wave")`)), solve: func(p *tab) { p.noted("connected"); p.clickOn(`$("wave")`) }},
 	"storage-only": {fault: func(p *tab) {
 		unchanged(`$("never")`)(p)
 		p.eval(`if (localStorage.getItem("tips") !== "never") throw Error("nothing was stored")`, nil)
@@ -264,14 +284,14 @@ var drills = map[string]drill{
 	"frame-same":   {fault: unreachable, solve: inFrame},
 	"frame-cross":  {fault: all(unreachable, anotherSite(`document`)), solve: inFrame},
 	"frame-nested": {fault: all(unreachable, anotherSite(`document.querySelector("iframe").contentDocument`)), solve: inFrame},
-	"frame-late": {fault: func(p *tab) {
-		p.eval(`if (document.querySelector("iframe") && performance.now() < 700) throw Error("the frame is there at once")`, nil)
+	"frame-late": {faultAt: "/c/frame?site=same&delay=30000", fault: func(p *tab) {
+		p.eval(`if (document.querySelector("iframe")) throw Error("the frame is there at once")`, nil)
 	}, solve: inFrame},
-	"frame-stale": {fault: func(p *tab) {
+	"frame-stale": {faultAt: "/c/frame?site=same&reloads=90", fault: func(p *tab) {
 		p.eval(`window.held = document.querySelector("iframe").contentDocument`, nil)
 		p.until(`document.querySelector("iframe").contentDocument !== held && __truth.log.length > 1`)
 	}, solve: func(p *tab) {
-		p.until(`__truth.log.filter((e) => e.what === "player ready").length === 5 || performance.now() > 3000`)
+		p.until(`(() => { const f = document.querySelector("iframe").contentDocument, now = performance.now(); if (f !== window.held) { window.held = f; window.since = now } return now - since > 900 })()`)
 		inFrame(p)
 	}},
 	"shadow-open":   {fault: hiddenFromSelectors(true), solve: clicks(`document.querySelector("harbor-player").shadowRoot.querySelector("button")`)},
@@ -362,10 +382,10 @@ var drills = map[string]drill{
 
 	// Orders.
 	"order": {fault: ordersTwice, solve: ordered},
-	"order-slow": {fault: func(p *tab) {
+	"order-slow": {faultAt: "/c/order?mode=slow&delay=30000", fault: func(p *tab) {
 		p.clickOn(`$("order")`)
 		p.booked(1)
-		p.eval(`if ($("status").textContent && performance.now() < 1000) throw Error("the page shows something at once")`, nil)
+		p.eval(`if ($("status").textContent) throw Error("the page shows something at once")`, nil)
 	}, solve: ordered},
 	"order-lost": {fault: func(p *tab) {
 		p.clickOn(`$("order")`)
@@ -394,17 +414,15 @@ var drills = map[string]drill{
 
 	// The player scenario.
 	"player-none":        {fault: same("button", "Play", 1), solve: clicks(play)},
-	"player-late":        {fault: unseen("button", "Play"), solve: afterwards(play, play)},
+	"player-late":        {faultAt: "/c/player?fault=late&delay=30000", fault: unseen("button", "Play"), solve: afterwards(play, play)},
 	"player-canvas":      {fault: all(unseen("button", "Play"), unsaid("Play")), solve: onCanvas(100, 30)},
 	"player-aria-hidden": {fault: unseen("button", "Play"), solve: clicks(play)},
 	"player-div":         {fault: unseen("button", "Play"), solve: clicks(play)},
 	"player-image":       {fault: all(unseen("", "Play"), unsaid("Play")), solve: clicks(play)},
-	"player-slow":        {fault: unseen("button", "Play"), solve: afterwards(play, play)},
+	"player-slow":        {faultAt: "/c/player?fault=slow&delay=30000", fault: unseen("button", "Play"), solve: afterwards(play, play)},
 	"player-twin":        {fault: all(same("button", "Play", 3), wrongly(`document.querySelector("button")`)), solve: clicks(play)},
 	"player-swallowed":   {fault: lost(play, "click ignored"), solve: all(clicks(play), clicks(play))},
-	"player-hydrating": {fault: func(p *tab) {
-		p.eval(`if (performance.now() < 600) { $("play").click(); if (__truth.effects !== 0) throw Error("the handler was there at once") }`, nil)
-	}, solve: afterwards("performance.now() > 1000", play)},
+	"player-hydrating":   {faultAt: "/c/player?fault=hydrating&delay=30000", fault: lost(play, "click before the handler was there"), solve: untilHeard(play)},
 	"player-debounced": {fault: func(p *tab) {
 		p.clickOn(play)
 		p.clickOn(play)
