@@ -151,7 +151,7 @@ var _ = Toolset("browser", func() {
 		Postcondition("no_new_error", `page.errors.all(e, e in before.page.errors)`, "no error appeared")
 		TimeLimit("30s")
 		Ask("Which element should be clicked?")
-		Rollback("Dismisses a dialog that the click opened. Refused when requests were sent or the page was left.")
+		Rollback("Dismisses a dialog that the click opened. Refused when a request other than GET, HEAD or OPTIONS was sent, or the page was left.")
 	})
 
 	Tool("type", "Put text into a field, replacing what is there, and read it back.", func() {
@@ -199,6 +199,7 @@ var _ = Toolset("browser", func() {
 		Postcondition("no_new_error", `page.errors.all(e, e in before.page.errors)`, "no error appeared")
 		TimeLimit("30s")
 		Ask("Which key should be pressed?")
+		Rollback("Dismisses a dialog that the key opened. What it did in a field is not taken back.")
 	})
 
 	Tool("select", "Choose options of a list by value or label.", func() {
@@ -286,7 +287,7 @@ var _ = Toolset("browser", func() {
 			Example(Val{"full_page": false})
 		})
 		Return(func() {
-			Attribute("artifact", String, "Digest of the stored PNG: GET /v1/artifacts/{digest}", func() {
+			Attribute("artifact", String, "Content digest of the stored PNG", func() {
 				Pattern(`^sha256:[0-9a-f]{64}$`)
 			})
 			Attribute("width", Int, "Width in pixels")

@@ -59,7 +59,8 @@ type Decision struct {
 //  3. A failure that another source cannot mend (disabled, covered, ambiguous, …) stops the step at once.
 //  4. Nothing was dispatched, or the effect is proven none, or it is rolled back: another source is tried.
 //  5. The effect stands or is unknown: another source is tried only if the tool may be repeated by design.
-//  6. At most [MaxAttempts] attempts, each with another source.
+//  6. An irreversible call that was dispatched is never dispatched again, whatever is proven: that needs another approval.
+//  7. At most [MaxAttempts] attempts, each with another source.
 func Decide(s Situation) Decision {
 	last := s.Attempts[len(s.Attempts)-1]
 	if s.Verdict == tool.VerdictSuccess {
@@ -76,6 +77,9 @@ func Decide(s Situation) Decision {
 	}
 	if terminal(last.Failure) {
 		return stop(s, "another source cannot mend this")
+	}
+	if s.Class == tool.Irreversible && slices.ContainsFunc(s.Attempts, func(a tool.AttemptRecord) bool { return a.Phase.Dispatched() }) {
+		return stop(s, "an irreversible call is dispatched once")
 	}
 	switch {
 	case !last.Phase.Dispatched(), last.Effect == tool.EffectNone, last.RolledBack:

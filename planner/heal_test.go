@@ -87,7 +87,11 @@ func TestDecide(t *testing.T) {
 		{name: "irreversible, effect stands", class: tool.Irreversible, attempts: attempts{sent("ax", "verification_failed", "confirmed")}, verdict: "failure",
 			want: ActionStop, failure: "verification_failed"},
 		{name: "irreversible, proven none", class: tool.Irreversible, attempts: attempts{sent("ax", "no_effect", "none")}, verdict: "failure",
-			want: ActionRetry, source: "cdp", input: "keyboard", number: 2},
+			want: ActionStop, failure: "no_effect"},
+		{name: "irreversible, rolled back", class: tool.Irreversible, attempts: attempts{rolledBack(sent("ax", "verification_failed", "confirmed"))},
+			verdict: "failure", want: ActionStop, failure: "verification_failed"},
+		{name: "irreversible, never dispatched", class: tool.Irreversible, attempts: attempts{at("ax", "target_not_found")},
+			want: ActionRetry, source: "cdp", input: "mouse", number: 2},
 		{name: "rollback refused", attempts: attempts{sent("ax", "rollback_refused", "confirmed")}, verdict: "failure", want: ActionStop, failure: "rollback_refused"},
 
 		{name: "uncertain is never repeated", attempts: attempts{sent("ax", "verification_uncertain", "unknown")}, verdict: "uncertain",
@@ -144,7 +148,8 @@ func TestDecideNeverRepeatsABlindEffect(t *testing.T) {
 						for _, v := range []tool.Verdict{"", tool.VerdictFailure, tool.VerdictUncertain, tool.VerdictSuccess} {
 							a := tool.AttemptRecord{Number: 1, Source: tool.SourceAX, Phase: phase, Effect: effect, Failure: f, RolledBack: back}
 							d := Decide(Situation{Class: class, Sources: []tool.Source{"ax", "cdp"}, Attempts: []tool.AttemptRecord{a}, Verdict: v, Lost: 1, Healing: true})
-							blind := phase.Dispatched() && effect != tool.EffectNone && !back && !class.Repeatable()
+							blind := phase.Dispatched() && effect != tool.EffectNone && !back && !class.Repeatable() ||
+								class == tool.Irreversible && phase.Dispatched()
 							if d.Action == ActionRetry && blind {
 								t.Errorf("%s: %+v verdict %q is repeated blindly", class, a, v)
 							}

@@ -161,7 +161,7 @@ func (s *Service) CallIn(ctx context.Context, req tool.Request, lang string, sin
 	in := Input{RunID: req.RunID, Kind: KindCaller, Language: lang, Single: single}
 	opts := s.options(in)
 	if single {
-		opts.StaticSummary = clip(step.Title)
+		opts.StaticSummary, opts.Memo[memoTitle] = clip(step.Title), step.Title
 	}
 	start := s.Client.NewWithStartWorkflowOperation(opts, WorkflowRun, in)
 	handle, err := s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{

@@ -203,7 +203,7 @@ func TestRunReconcilesALostWorker(t *testing.T) {
 				}
 				return verified(in), nil
 			}, func(in AttemptInput) (Report, error) { return c.observe(in), nil })
-			w.ExecuteWorkflow(Run, script(step("a", tool.Irreversible)))
+			w.ExecuteWorkflow(Run, script(step("a", tool.Reversible)))
 			res := w.state(t).Steps[0].Result
 			if made != c.attempts || len(w.reconcile) != 1 || res.OK() != c.ok || len(res.Attempts) != c.recorded {
 				t.Errorf("%d attempts, %d reconciliations, result %+v", made, len(w.reconcile), res)

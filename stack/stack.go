@@ -41,6 +41,8 @@ type Options struct {
 	Ephemeral bool
 	// MaxSessions bounds the runs that have a browser tab at the same time; 8 when 0.
 	MaxSessions int
+	// NoWorker only asks: no run goes on while this process looks at it.
+	NoWorker bool
 	// NoVision leaves out the vision source, for comparison.
 	NoVision bool
 	Logger   *slog.Logger
@@ -96,7 +98,7 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 		return temporalclient.RunURL(s.UIURL, s.namespace, workflowID, "")
 	}
 	s.Service = &planner.Service{Client: s.Client.Client, Registry: reg, Executors: executors, RunURL: runURL}
-	if s.Attached {
+	if s.Attached || o.NoWorker {
 		return s, nil
 	}
 	s.onClose(s.Browser.Shutdown)

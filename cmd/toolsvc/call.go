@@ -30,7 +30,7 @@ func (c *callCmd) Run(ctx context.Context, common *Common, std streams) error {
 		}
 	}
 	req := tool.Request{CallID: tool.NewCallID(), RunID: c.InRun, Tool: c.Tool, Arguments: payload}
-	if err := c.check(req, common.Lang, std); err != nil { // before anything is started
+	if err := c.check(req, common.lang(nil), std); err != nil { // before anything is started
 		return err
 	}
 	s, err := common.open(ctx, std, stack.Options{Ephemeral: c.InRun == ""})
@@ -44,7 +44,7 @@ func (c *callCmd) Run(ctx context.Context, common *Common, std streams) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	go narrate(watching, std.err, s.Store, req.RunID)
-	res, err := s.Service.CallIn(ctx, req, common.Lang, c.InRun == "")
+	res, err := s.Service.CallIn(ctx, req, common.lang(nil), c.InRun == "")
 	if err != nil {
 		return &exit{exitInfrastructure, err}
 	}

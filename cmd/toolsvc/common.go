@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"toolsvc/planner"
 	"toolsvc/stack"
 )
 
@@ -14,7 +15,7 @@ type Common struct {
 	StateDir        string  `help:"Where runs, evidence and Temporal's database are kept." default:"${state}" env:"TOOLSVC_STATE_DIR" type:"path"`
 	TemporalAddress string  `help:"Temporal service (host:port) instead of the embedded one. Temporal's own environment configuration is honoured too." env:"TOOLSVC_TEMPORAL_ADDRESS"`
 	Namespace       string  `help:"Temporal namespace." env:"TOOLSVC_TEMPORAL_NAMESPACE"`
-	Lang            string  `help:"Language of the narration: en, ko or ja." default:"en" enum:"en,ko,ja" env:"TOOLSVC_LANG"`
+	Lang            string  `help:"Language of the narration: en, ko or ja. The plan's, or en, when it is not given." enum:",en,ko,ja" default:"" env:"TOOLSVC_LANG"`
 	Chromium        string  `help:"The browser's program; found on the PATH when empty." env:"TOOLSVC_CHROMIUM"`
 	Scale           float64 `help:"Device pixels per CSS pixel of pages." default:"1" env:"TOOLSVC_SCALE"`
 	Verbose         bool    `help:"Log what happens inside, to standard error." short:"v"`
@@ -30,6 +31,17 @@ func defaultStateDir() string {
 		return ".toolsvc"
 	}
 	return filepath.Join(home, ".local", "state", "toolsvc")
+}
+
+// lang is the language of the narration: the one that was asked for, else the plan's (nil without one), else English.
+func (c *Common) lang(plan *planner.Plan) string {
+	if c.Lang == "" && plan != nil && plan.Language != "" {
+		return plan.Language
+	}
+	if c.Lang == "" {
+		return "en"
+	}
+	return c.Lang
 }
 
 func (c *Common) logger(std streams) *slog.Logger {

@@ -38,7 +38,7 @@ func (c *demoCmd) Run(ctx context.Context, common *Common, std streams) error {
 		return err
 	}
 	defer s.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the demo's end is what counts
-	runID, err := startPlan(ctx, std, s, plan, "examples/demo/plan.yaml", reqs, common.Lang, c.NoHealing)
+	runID, err := startPlan(ctx, std, s, plan, "examples/demo/plan.yaml", reqs, common.lang(plan), c.NoHealing)
 	if err != nil {
 		return err
 	}
@@ -49,8 +49,7 @@ func (c *demoCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err := printTable(std.out, s, st); err != nil {
 		return err
 	}
-	truth := site.Truth("demo") // the session that the plan names
-	fmt.Fprintf(std.out, "Took %s. The shop counted %d order(s).\n", time.Since(began).Round(100*time.Millisecond), truth.Goal+truth.Wrong)
+	fmt.Fprintf(std.out, "Took %s. The shop counted %d order(s).\n", time.Since(began).Round(100*time.Millisecond), site.DemoOrders())
 	self, err := os.Executable()
 	if err != nil {
 		self = "toolsvc"

@@ -38,7 +38,7 @@ func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
 			return err
 		}
 		// All of the plan is checked before anything is started.
-		if _, err := preparePlan(std, &planner.Service{Registry: toolsets.Registry()}, plan, c.Plan, reqs, common.Lang); err != nil {
+		if _, err := preparePlan(std, &planner.Service{Registry: toolsets.Registry()}, plan, c.Plan, reqs, common.lang(plan)); err != nil {
 			return err
 		}
 	}
@@ -49,7 +49,7 @@ func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
 	defer s.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the run's end is what counts
 	runID := c.Resume
 	if plan != nil {
-		if runID, err = startPlan(ctx, std, s, plan, c.Plan, reqs, common.Lang, c.NoHealing); err != nil {
+		if runID, err = startPlan(ctx, std, s, plan, c.Plan, reqs, common.lang(plan), c.NoHealing); err != nil {
 			return err
 		}
 		fmt.Fprintf(std.err, "Run %s\n", runID)

@@ -16,7 +16,7 @@ type runsCmd struct {
 }
 
 func (c *runsCmd) Run(ctx context.Context, common *Common, std streams) error {
-	s, err := common.open(ctx, std, stack.Options{UIPort: -1})
+	s, err := common.open(ctx, std, stack.Options{UIPort: -1, NoWorker: true})
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (p *pool) browser(ctx context.Context) error {
 	}
 	defer unlock()
 	proc, conn, _, err := chromium.Acquire(ctx, chromium.Options{Path: p.opts.ChromiumPath, StateDir: filepath.Join(p.opts.StateDir, "browser"), Width: p.opts.Width,
-		Height: p.opts.Height, UncappedFrames: true, SitePerProcess: p.opts.SitePerProcess, ExtraFlags: p.opts.Flags})
+		Height: p.opts.Height, SitePerProcess: p.opts.SitePerProcess, ExtraFlags: p.opts.Flags})
 	if err != nil {
 		return &tool.Failed{Failure: tool.ToolUnavailable, Message: "The browser cannot be used: " + err.Error(), Cause: err}
 	}

@@ -477,7 +477,7 @@ var ClickSpec = &tool.Spec{
 		{Name: "no_new_error", Expression: `page.errors.all(e, e in before.page.errors)`, Message: "no error appeared"},
 	},
 	Question:  "Which element should be clicked?",
-	Rollback:  "Dismisses a dialog that the click opened. Refused when requests were sent or the page was left.",
+	Rollback:  "Dismisses a dialog that the click opened. Refused when a request other than GET, HEAD or OPTIONS was sent, or the page was left.",
 	TimeLimit: 30 * time.Second,
 	PayloadSchema: json.RawMessage(`{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -861,6 +861,7 @@ var PressSpec = &tool.Spec{
 		{Name: "no_new_error", Expression: `page.errors.all(e, e in before.page.errors)`, Message: "no error appeared"},
 	},
 	Question:  "Which key should be pressed?",
+	Rollback:  "Dismisses a dialog that the key opened. What it did in a field is not taken back.",
 	TimeLimit: 30 * time.Second,
 	PayloadSchema: json.RawMessage(`{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -1701,7 +1702,7 @@ var ScreenshotSpec = &tool.Spec{
   "type": "object",
   "properties": {
     "artifact": {
-      "description": "Digest of the stored PNG: GET /v1/artifacts/{digest}",
+      "description": "Content digest of the stored PNG",
       "type": "string",
       "pattern": "^sha256:[0-9a-f]{64}$"
     },

@@ -462,7 +462,7 @@ func NewScreenshotPayload() *ScreenshotPayload {
 
 // ScreenshotResult is what browser.screenshot answers.
 type ScreenshotResult struct {
-	// Digest of the stored PNG: GET /v1/artifacts/{digest}.
+	// Content digest of the stored PNG.
 	Artifact string `json:"artifact"`
 	// Width in pixels.
 	Width int `json:"width"`
