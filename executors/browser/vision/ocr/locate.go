@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"toolsvc/executors/browser/vision"
 )
@@ -175,48 +174,14 @@ func (f *search) plausible(phrase string, labels []wrapped) []int {
 	return which
 }
 
-// suits reports whether a strip, or a part of it between wide gaps, has about the length of a
-// phrase. Dots, accents, icons and noise make more pieces than letters.
+// suits reports whether a strip, or a part of it between wide gaps, may be a phrase by its size.
 func (f *search) suits(k int, phrase string) bool {
-	letters := 0
-	for _, r := range phrase {
-		if !unicode.IsSpace(r) {
-			letters++
-		}
-	}
-	strokes := 1
-	if ideographic(phrase) {
-		strokes = 8 // a character has up to that many separate pieces
-	}
 	s := &f.sheet.strips[k]
-	for _, part := range f.parts(s) {
-		width := float64(part.width) / float64(s.cap)
-		if part.pieces <= letters*2*strokes+6 && width >= 0.2*float64(letters) && width <= 2.2*float64(letters)+6 {
-			return true
-		}
-	}
-	return false
-}
-
-type part struct{ pieces, width int }
-
-// parts divides a strip at wide gaps, as splitRuns will, and adds the strip as a whole.
-func (f *search) parts(s *strip) []part {
 	boxes := make([]image.Rectangle, len(s.letters))
 	for i, l := range s.letters {
 		boxes[i] = f.sheet.letters[l].box
 	}
-	slices.SortFunc(boxes, func(a, b image.Rectangle) int { return a.Min.X - b.Min.X })
-	parts := []part{{len(boxes), s.box.Dx()}}
-	from, start, end := 0, boxes[0].Min.X, boxes[0].Max.X
-	for i, b := range boxes {
-		if (b.Min.X-end)*10 > s.cap*12 {
-			parts = append(parts, part{i - from, end - start})
-			from, start = i, b.Min.X
-		}
-		end = max(end, b.Max.X)
-	}
-	return append(parts, part{len(boxes) - from, end - start})
+	return suits(phrase, boxes, s.cap)
 }
 
 // runs are the labels among strips that were read.

@@ -159,18 +159,20 @@ func ideographic(s string) bool {
 }
 
 // withoutStrays drops what icons before and behind a label are read as, unless the phrase has it: single
-// characters of a certain kind; on a plain ground also any one or two characters that the
-// engine doubts; and a number in parentheses behind the label ("Inbox (3)").
+// characters of a certain kind; on a plain ground also any other character or two in front that
+// the engine doubts and that are no word; and a number in parentheses behind ("Inbox (3)").
 func withoutStrays(want string, got []word, clear bool) []word {
 	words := strings.Fields(want)
 	doubted := func(w word) bool {
-		return clear && w.sure < 60 && len([]rune(w.text)) <= 2 && !strings.ContainsAny(w.text, "0123456789+-")
+		r := []rune(w.text)
+		return clear && w.sure < 60 && (len(r) == 1 || len(r) == 2 && !(unicode.IsLetter(r[0]) && unicode.IsLetter(r[1]))) &&
+			!strings.ContainsAny(w.text, "0123456789-")
 	}
 	for len(got) > 1 && got[0].text != words[0] && (stray(got[0].text, strayBefore) || doubted(got[0])) {
 		got = got[1:]
 	}
 	for last := len(got) - 1; last > 0 && got[last].text != words[len(words)-1]; last-- {
-		if w := got[last]; !stray(w.text, strayAfter) && !counter(w.text) && !doubted(w) {
+		if w := got[last]; !stray(w.text, strayAfter) && !counter(w.text) {
 			break
 		}
 		got = got[:last]
@@ -266,7 +268,6 @@ func compareSimilar(want string, line []word) verdict {
 		if w == got[i].text {
 			continue
 		}
-		n, ok := misread(w, got[i].text)
 		allowed := 0
 		switch letters := len([]rune(w)); {
 		case letters >= 9:
@@ -274,7 +275,11 @@ func compareSimilar(want string, line []word) verdict {
 		case letters >= 5:
 			allowed = 1
 		}
-		if !ok || n > allowed || got[i].sure >= 85 {
+		if got[i].sure >= wellRead || max(len(w)-len(got[i].text), len(got[i].text)-len(w)) > allowed {
+			return verdict{}
+		}
+		n, ok := misread(w, got[i].text)
+		if !ok || n > allowed {
 			return verdict{}
 		}
 		edits += n

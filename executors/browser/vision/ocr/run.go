@@ -22,14 +22,13 @@ type run struct {
 func (r *run) text() string { return joined(r.words) }
 
 // splitRuns divides the words of strip number k at gaps wider than any space between words of one
-// label (a space takes a third of the font size, 0.6 in fonts of fixed width; cap is about three quarters
-// of it).
+// label.
 func splitRuns(k int, s *strip, words []word) []run {
 	words = slices.Clone(words)
 	slices.SortStableFunc(words, func(a, b word) int { return a.box.Min.X - b.box.Min.X })
 	var runs []run
 	for _, w := range words {
-		if n := len(runs); n > 0 && (w.box.Min.X-runs[n-1].box.Max.X)*10 <= s.cap*13 {
+		if n := len(runs); n > 0 && (w.box.Min.X-runs[n-1].box.Max.X)*10 <= s.cap*wideGap {
 			runs[n-1].words = append(runs[n-1].words, w)
 			runs[n-1].box = runs[n-1].box.Union(w.box)
 			continue
