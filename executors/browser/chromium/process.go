@@ -86,6 +86,10 @@ func recorded(ctx context.Context, o Options) (*Process, *devtools.Conn) {
 	if json.Unmarshal(text, p) != nil || !p.Running() {
 		return nil, nil
 	}
+	if p.Port == 0 {
+		_ = p.End() // its starter was killed before it listened
+		return nil, nil
+	}
 	dial, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	conn, err := devtools.Dial(dial, p.URL())
@@ -128,18 +132,29 @@ func start(ctx context.Context, o Options) (*Process, error) {
 		close(p.exited)
 	}()
 	p.Started = startTime(p.PID)
+	if err := p.record(); err != nil { // before it listens, so that one whose starter is killed meanwhile is found, and ended
+		return nil, errors.Join(err, p.End())
+	}
 	if err := p.await(ctx, o); err != nil {
 		tail, _ := os.ReadFile(log.Name())
 		return nil, errors.Join(fmt.Errorf("start %s: %w: %s", path, err, lastLines(string(tail))), p.End())
 	}
-	text, err := json.Marshal(p)
-	if err != nil {
+	if err := p.record(); err != nil {
 		return nil, errors.Join(err, p.End())
 	}
-	if err := writeFile(p.file, text); err != nil {
-		return nil, errors.Join(fmt.Errorf("record the browser: %w", err), p.End())
-	}
 	return p, nil
+}
+
+// record writes down which process the browser is, and where it listens: port 0 while it does not yet.
+func (p *Process) record() error {
+	text, err := json.Marshal(p)
+	if err == nil {
+		err = writeFile(p.file, text)
+	}
+	if err != nil {
+		return fmt.Errorf("record the browser: %w", err)
+	}
+	return nil
 }
 
 // await waits until the browser has written its port.
