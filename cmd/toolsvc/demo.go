@@ -54,6 +54,9 @@ func (c *demoCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err != nil {
 		self = "toolsvc"
 	}
+	if common.StateDir != defaultStateDir() {
+		self += " --state-dir " + common.StateDir
+	}
 	fmt.Fprintf(std.out, "\nLook at the run again:   %s show %s\nIn Temporal's UI:        %s serve\nWhat there is to read:   README.md, docs/architecture.md\n", self, runID, self)
 	if !st.Succeeded() {
 		return &exit{status: exitFailed}
