@@ -40,6 +40,7 @@ type attempt struct {
 	skipped    string    // why nothing had to be dispatched
 	work       work
 	facts      facts
+	shown      []string // errors that were visible at any look since the dispatch, gone again or not
 	settled    bool
 	fixed      bool // the facts come from a reconciliation, and are not weighed again
 	result     any

@@ -225,7 +225,7 @@ func (a *attempt) evidence(o *look2) *tool.Evidence {
 	for _, m := range o.modals {
 		dialogs = append(dialogs, map[string]any{"type": "modal", "message": m.Name})
 	}
-	for _, e := range o.errors {
+	for _, e := range a.errorsShown(o) {
 		errs = append(errs, e)
 	}
 	for _, e := range news.Exceptions {
@@ -256,6 +256,20 @@ func (a *attempt) evidence(o *look2) *tool.Evidence {
 		},
 		Elements: o.elements,
 	}
+}
+
+// errorsShown are the errors that are visible now and, after the dispatch, those that were visible at an earlier look: an error that was
+// shown for a moment was an error, and looking again until it is gone must not make a success of it.
+func (a *attempt) errorsShown(o *look2) []string {
+	if !a.dispatched {
+		return o.errors
+	}
+	for _, e := range o.errors {
+		if !slices.Contains(a.shown, e) && len(a.shown) < maxListed {
+			a.shown = append(a.shown, e)
+		}
+	}
+	return a.shown
 }
 
 func last(list []any) []any { return list[max(0, len(list)-maxListed):] }
