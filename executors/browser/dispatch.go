@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"toolsvc/executors/browser/page"
 	gen "toolsvc/gen/toolsets/browser"
@@ -246,8 +247,17 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 		}
 		return a.tab.Press(ctx, a.loc.frame, key)
 	}
-	if err := a.tab.Insert(ctx, a.loc.frame, text); err != nil {
-		return err
+	// All but the last character go in at once; the last one is a real key, for fields that listen to keys only.
+	body, key := lastKey(text)
+	if body != "" {
+		if err := a.tab.Insert(ctx, a.loc.frame, body); err != nil {
+			return err
+		}
+	}
+	if key != "" {
+		if err := a.tab.TypeKeys(ctx, a.loc.frame, key); err != nil {
+			return err
+		}
 	}
 	after, err := a.holds(ctx, want)
 	if err != nil {
@@ -264,6 +274,15 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 		return err
 	}
 	return a.tab.TypeKeys(ctx, a.loc.frame, text)
+}
+
+// lastKey splits off the last character where a keyboard has a key for it that types it.
+func lastKey(text string) (body, key string) {
+	r, n := utf8.DecodeLastRuneInString(text)
+	if r < 0x21 || r > 0x7e {
+		return text, ""
+	}
+	return text[:len(text)-n], text[len(text)-n:]
 }
 
 // typeSeen types into what a picture shows: a click gives it the focus, then the text goes to whatever has it.

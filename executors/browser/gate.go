@@ -36,6 +36,8 @@ type cover struct {
 	Kind    string `json:"kind"`
 	Close   int    `json:"close"`
 	Control string `json:"control"`
+	// Blur: it is a field's suggestions, which close when the field loses the focus.
+	Blur bool `json:"blur"`
 }
 
 // frameOwner is a frame's element, seen from the page that holds it.
@@ -166,6 +168,9 @@ func (a *attempt) uncover(ctx context.Context, loc *located, f *page.Frame, c *c
 		}
 		return false, tool.Failf(tool.Covered, "%s.", msg)
 	}
+	if c.Blur {
+		return a.closeSuggestions(ctx, loc, f, c, what)
+	}
 	sub := &located{frame: f, id: c.Close, words: c.Control, notes: []string{"", "", ""}} // no clearing away for the sake of clearing away
 	if err := a.gate(ctx, sub, true); err != nil {
 		return false, tool.Failf(tool.Covered, "%s is covered by %s, and its %s cannot be clicked: %w", capital(what), c.Words, c.Control, err)
@@ -183,6 +188,39 @@ func (a *attempt) uncover(ctx context.Context, loc *located, f *page.Frame, c *c
 	note := fmt.Sprintf("dismissed a %s by its %s", c.Kind, c.Control)
 	loc.notes = append(loc.notes, note)
 	a.notes = append(a.notes, note)
+	return true, nil
+}
+
+// closeSuggestions takes the focus off the field whose suggestions are in the way, or presses Escape in it. The field must keep its text.
+func (a *attempt) closeSuggestions(ctx context.Context, loc *located, f *page.Frame, c *cover, what string) (bool, error) {
+	var r struct {
+		OK    bool `json:"ok"`
+		Same  bool `json:"same"`
+		Field int  `json:"field"`
+	}
+	if err := f.Eval(ctx, &r, "blurAway", c.Close, 400); err != nil {
+		return false, err
+	}
+	if !r.OK && r.Field != 0 {
+		key, err := page.ParseKey("Escape")
+		if err != nil {
+			return false, err
+		}
+		if err := f.Eval(ctx, nil, "restoreFocus", r.Field); err != nil {
+			return false, err
+		}
+		if err := a.tab.Press(ctx, f, key); err != nil {
+			return false, err
+		}
+		if r.OK, err = a.dialogGone(ctx, f, c.Close, 600*time.Millisecond); err != nil {
+			return false, err
+		}
+	}
+	if !r.OK || !r.Same {
+		return false, tool.Failf(tool.Covered, "%s is covered by %s, which cannot be closed without choosing one.", capital(what), c.Words)
+	}
+	note := "closed " + c.Words
+	loc.notes, a.notes = append(loc.notes, note), append(a.notes, note)
 	return true, nil
 }
 

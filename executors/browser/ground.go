@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,11 +40,13 @@ type found struct {
 	Near        string   `json:"near"`
 	Path        string   `json:"path"`
 	Words       string   `json:"words"`
+	Shown       string   `json:"shown"`
 	Box         box      `json:"box"`
 	At          float64  `json:"at"`
 	Beside      *struct {
-		Rivals   int `json:"rivals"`
-		Distance int `json:"distance"`
+		Rivals   int  `json:"rivals"`
+		Distance int  `json:"distance"`
+		Exact    bool `json:"exact"`
 	} `json:"beside"`
 
 	frame *page.Frame
@@ -99,6 +102,11 @@ func (a *attempt) ground(ctx context.Context, source tool.Source) (*located, err
 	if err := a.tab.Main().Eval(ctx, &s, "surfaces"); err != nil && !page.Moved(err) {
 		return nil, err
 	}
+	if s.Hosts > 0 {
+		if err := a.tab.Main().Enter(ctx); err != nil && !page.Moved(err) {
+			return nil, err
+		}
+	}
 	end := time.Now().Add(a.patience(s))
 	lastAX := time.Time{}
 	for {
@@ -153,7 +161,7 @@ func (a *attempt) patience(s page.Surfaces) time.Duration {
 		return 0
 	case a.plan.Number > 1:
 		return waitLater
-	case s.Opaque > 0 && pictures && s.Ready == "complete":
+	case s.Opaque+s.Pictures > 0 && pictures && s.Ready == "complete" && !s.Busy:
 		return waitOpaque
 	case s.Busy:
 		return waitBusy
@@ -278,7 +286,40 @@ func (a *attempt) viaDOM(ctx context.Context, fd *finding) (*located, error) {
 	if list, err = a.framed(ctx, list); err != nil {
 		return nil, err
 	}
-	return a.pick(list, false, "page")
+	loc, err := a.pick(list, false, "page")
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(list, func(x found) bool { return x.frame == loc.frame && x.ID == loc.id })
+	return loc, a.crossed(list[i], list)
+}
+
+// crossed is an ambiguity that names alone do not show: what was chosen is called by the wanted name but shows another text, while
+// another control shows the wanted one. People go by what they see, so which one is meant is for them to say.
+func (a *attempt) crossed(chosen found, all []found) error {
+	q := a.act.query()
+	if q.Any || q.Nth > 0 || chosen.Shown == "" || match.Name(q.Name, chosen.Shown) != match.None {
+		return nil
+	}
+	for _, x := range all {
+		if x.frame == chosen.frame && x.ID == chosen.ID || !x.Visible || !x.Interactive || match.Name(q.Name, x.Shown) < match.Folded || match.RoleFits(chosen.Role, x.Role) < 3 {
+			continue
+		}
+		c := match.Candidate{Names: []string{x.Shown}, Role: x.Role, Interactive: true, Visible: true}
+		for _, w := range x.Within {
+			c.Within = append(c.Within, w.Name)
+		}
+		if x.Beside != nil {
+			c.Rivals, c.Distance, c.BesideExact = x.Beside.Rivals, x.Beside.Distance, x.Beside.Exact
+		}
+		if match.Choose(q, []match.Candidate{c}, true).Verdict != match.Found {
+			continue
+		}
+		f := ambiguity(a.act, []found{chosen, x}, []int{0, 1})
+		f.Message = fmt.Sprintf("One %s is called %q but shows %q, another one shows %q.", chosen.Role, str(a.act.target.Name), chosen.Shown, x.Shown)
+		return f
+	}
+	return nil
 }
 
 // viaAX chooses among what the accessibility tree holds.
@@ -334,7 +375,15 @@ func (a *attempt) viaAX(ctx context.Context, fd *finding) (*located, error) {
 	if err != nil {
 		return nil, err
 	}
-	if dom, err := fd.wait(ctx); err == nil { // where the DOM search, a frame earlier, saw the same element
+	if dom, err := fd.wait(ctx); err == nil {
+		if i := slices.IndexFunc(list, func(x found) bool { return x.frame == loc.frame && x.ID == loc.id }); i >= 0 {
+			if dom, err = a.framed(ctx, dom); err != nil {
+				return nil, err
+			}
+			if err := a.crossed(list[i], dom); err != nil {
+				return nil, err
+			}
+		} // where the DOM search, a frame earlier, saw the same element
 		for _, x := range dom {
 			if x.frame == loc.frame && x.ID == loc.id {
 				loc.known = &look{Box: x.Box, At: x.At}
@@ -404,7 +453,7 @@ func (a *attempt) pick(list []found, strict bool, where string) (*located, error
 			c.Within = append(c.Within, w.Name)
 		}
 		if x.Beside != nil {
-			c.Rivals, c.Distance = x.Beside.Rivals, x.Beside.Distance
+			c.Rivals, c.Distance, c.BesideExact = x.Beside.Rivals, x.Beside.Distance, x.Beside.Exact
 		}
 		cs[i] = c
 	}

@@ -1,9 +1,11 @@
 package browser
 
 import (
+	"bytes"
 	"context"
 	"image"
 	"math"
+	"slices"
 
 	"toolsvc/executors/browser/page"
 	"toolsvc/executors/browser/vision/pixdiff"
@@ -14,7 +16,7 @@ type rest struct {
 	// before is the picture immediately before it; nil when none was needed.
 	before []byte
 	// restless is what changes by itself.
-	restless image.Rectangle
+	restless []image.Rectangle
 	// moved: what was found in an earlier picture is not there any more.
 	moved bool
 }
@@ -23,7 +25,7 @@ type rest struct {
 // targets that were found in a picture, and when the options ask for it. Everywhere else the whole state of the page is in the DOM, in its
 // style sheets, fields and media, which are watched without one.
 func (a *attempt) picture(ctx context.Context, hover bool) error {
-	opaque := a.x.opts.ComparePixels || a.loc != nil && a.loc.seen
+	opaque := a.x.opts.ComparePixels || a.loc != nil && a.loc.canvas
 	for _, f := range a.tab.Frames() {
 		var s page.Surfaces
 		if err := f.Eval(ctx, &s, "surfaces"); err == nil && s.Opaque > 0 {
@@ -47,8 +49,7 @@ func (a *attempt) picture(ctx context.Context, hover bool) error {
 	if err != nil {
 		return err
 	}
-	_, a.rest.restless, err = pixdiff.DiffPNG(one, two, nil)
-	if err != nil {
+	if a.rest.restless, err = patches(one, two, nil); err != nil {
 		return err
 	}
 	if a.shot != nil && a.loc != nil && a.loc.seen { // is the target still where the picture showed it?
@@ -76,12 +77,10 @@ func (a *attempt) elsewhere(now []byte) (bool, error) {
 	if r.Empty() {
 		return false, nil
 	}
-	// The colours of a hovered button change; its letters stay where they are. So the outlines are compared, not the colours.
-	return outline(was.SubImage(r)) != outline(is.SubImage(r)) && share(was.SubImage(r), is.SubImage(r)) > 0.5 && !sameEdges(was.SubImage(r), is.SubImage(r)), nil
+	// The colours of a hovered button change; its letters stay where they are. So where the edges are counts for more than the colours.
+	x, y := was.SubImage(r), is.SubImage(r)
+	return share(x, y) > 0.5 && math.Abs(edges(x)-edges(y)) > 0.1, nil
 }
-
-// outline is the size of a part of a picture.
-func outline(m image.Image) image.Point { return m.Bounds().Size() }
 
 // share is the share of pixels that differ.
 func share(a, b image.Image) float64 {
@@ -89,11 +88,7 @@ func share(a, b image.Image) float64 {
 	return float64(n) / float64(max(1, a.Bounds().Dx()*a.Bounds().Dy()))
 }
 
-// sameEdges compares where neighbouring pixels differ.
-func sameEdges(a, b image.Image) bool {
-	return math.Abs(edges(a)-edges(b)) < 0.1
-}
-
+// edges is the share of pixels that differ from the one before them in their row.
 func edges(m image.Image) float64 {
 	r, n := m.Bounds(), 0
 	for y := r.Min.Y; y < r.Max.Y; y++ {
@@ -125,40 +120,40 @@ func (a *attempt) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var ignore []image.Rectangle
-	if !a.rest.restless.Empty() {
-		ignore = append(ignore, a.rest.restless)
-	}
+	ignore := slices.Clone(a.rest.restless)
 	if a.loc != nil && !a.loc.canvas && !a.loc.seen {
 		b := a.loc.box
 		b.X, b.Y = a.loc.x-(a.loc.fx-b.X), a.loc.y-(a.loc.fy-b.Y)
 		ignore = append(ignore, a.pixels(b, focusMargin))
 	}
-	n, where, err := pixdiff.DiffPNG(a.rest.before, now, ignore)
+	changed, err := patches(a.rest.before, now, ignore)
 	if err != nil {
 		return err
 	}
 	a.facts.Compared = true
-	if n == 0 {
-		if a.loc != nil && a.loc.canvas && !a.rest.restless.Empty() {
-			at := image.Pt(int(a.loc.x*a.x.opts.DeviceScaleFactor), int(a.loc.y*a.x.opts.DeviceScaleFactor))
-			a.facts.Restless = at.In(a.rest.restless)
-		}
+	if len(changed) == 0 {
+		a.facts.Restless = a.atTarget(a.rest.restless)
 		return nil
 	}
 	again, err := a.tab.Screenshot(ctx, nil) // does it go on by itself?
 	if err != nil {
 		return err
 	}
-	if _, moving, err := pixdiff.DiffPNG(now, again, ignore); err != nil {
+	moving, err := patches(now, again, ignore)
+	if err != nil {
 		return err
-	} else if !moving.Empty() && where.In(moving.Inset(-2)) {
-		// It still changes: a reaction under way, or an animation of the page's own. A later picture tells.
-		if a.rest.restless.Empty() && a.facts.Watched < patience/2 {
-			return nil
-		}
-		a.facts.Restless = true
+	}
+	// What still changes is a reaction under way, or an animation of the page's own. Unless it is the target that changes, a later picture
+	// tells; what rests is a reaction.
+	changed = slices.DeleteFunc(changed, func(r image.Rectangle) bool { return slices.Contains(moving, r) })
+	if len(changed) == 0 {
+		a.rest.restless = append(a.rest.restless, moving...)
+		a.facts.Restless = a.atTarget(moving)
 		return nil
+	}
+	n, _, err := pixdiff.DiffPNG(a.rest.before, now, append(ignore, moving...))
+	if err != nil {
+		return err
 	}
 	all, err := pixdiff.Decode(now)
 	if err != nil {
@@ -166,4 +161,51 @@ func (a *attempt) compare(ctx context.Context) error {
 	}
 	a.facts.Pixels = float64(n) / float64(max(1, all.Bounds().Dx()*all.Bounds().Dy()))
 	return nil
+}
+
+// atTarget reports whether one of the patches lies at the target.
+func (a *attempt) atTarget(rs []image.Rectangle) bool {
+	if a.loc == nil {
+		return false
+	}
+	at := image.Pt(int(a.loc.x*a.x.opts.DeviceScaleFactor), int(a.loc.y*a.x.opts.DeviceScaleFactor))
+	return slices.ContainsFunc(rs, func(r image.Rectangle) bool { return at.In(r) })
+}
+
+// patch is the side of the squares that pictures are compared by, in device pixels.
+const patch = 32
+
+// patches lists the squares in which two pictures differ.
+func patches(a, b []byte, ignore []image.Rectangle) ([]image.Rectangle, error) {
+	if bytes.Equal(a, b) {
+		return nil, nil
+	}
+	was, err := pixdiff.Decode(a)
+	if err != nil {
+		return nil, err
+	}
+	is, err := pixdiff.Decode(b)
+	if err != nil {
+		return nil, err
+	}
+	n, all := pixdiff.Diff(was, is, ignore)
+	if n == 0 {
+		return nil, nil
+	}
+	var out []image.Rectangle
+	for y := all.Min.Y / patch * patch; y < all.Max.Y; y += patch {
+		for x := all.Min.X / patch * patch; x < all.Max.X; x += patch {
+			r := image.Rect(x, y, x+patch, y+patch)
+			var skip []image.Rectangle
+			for _, i := range ignore {
+				if o := i.Intersect(r); !o.Empty() {
+					skip = append(skip, o.Sub(r.Min))
+				}
+			}
+			if n, _ := pixdiff.Diff(was.SubImage(r), is.SubImage(r), skip); n > 0 {
+				out = append(out, r)
+			}
+		}
+	}
+	return out, nil
 }

@@ -153,7 +153,7 @@ func (a *attempt) watch(ctx context.Context) error {
 	}
 	a.facts = a.weigh(a.collect(ctx))
 	if a.facts.Unsure { // does it come again by itself?
-		if err := a.await(ctx, time.Since(a.sent.At)+recurs); err != nil {
+		if err := a.hold(ctx, recurs); err != nil {
 			return err
 		}
 		was := a.facts
@@ -171,7 +171,6 @@ func (a *attempt) watch(ctx context.Context) error {
 // where only they can show a reaction they are taken again and again.
 func (a *attempt) watchLonger(ctx context.Context, until time.Duration) error {
 	for {
-		left := until - time.Since(a.sent.At)
 		step := until
 		if a.facts.Opaque {
 			step = min(until, time.Since(a.sent.At)+120*time.Millisecond)
@@ -186,7 +185,7 @@ func (a *attempt) watchLonger(ctx context.Context, until time.Duration) error {
 				return err
 			}
 		}
-		if a.facts.reacted() && a.act.kind != kindType && a.act.kind != kindSelect || left <= 0 || time.Since(a.sent.At) >= until {
+		if a.facts.reacted() && a.act.kind != kindType && a.act.kind != kindSelect || a.facts.Watched >= until {
 			return nil
 		}
 	}
@@ -236,6 +235,19 @@ func (a *attempt) await(ctx context.Context, first time.Duration) error {
 	case err == nil, page.Moved(err) && a.tab.Dead() == nil:
 		return nil
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // a page that is busy with itself; the facts so far stand
+		return nil
+	}
+	return err
+}
+
+// hold goes on watching for the given time, whatever happens.
+func (a *attempt) hold(ctx context.Context, d time.Duration) error {
+	frame := a.tab.Main()
+	if a.loc != nil {
+		frame = a.loc.frame
+	}
+	err := frame.Eval(ctx, nil, "settle", map[string]any{"first": d.Milliseconds(), "quiet": 0, "max": 2 * d.Milliseconds(), "least": d.Milliseconds()})
+	if page.Moved(err) && a.tab.Dead() == nil {
 		return nil
 	}
 	return err

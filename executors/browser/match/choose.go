@@ -25,6 +25,8 @@ type Candidate struct {
 	// Beside tells how near the text of Query.Near is: with how many rivals it is shared, and how far away it is. Rivals 0 means that
 	// it is not near at all.
 	Rivals, Distance int
+	// BesideExact: it is that text itself, not a longer one that holds it.
+	BesideExact bool
 	// Interactive: a control by its nature. Clickable: it looks as if it took clicks. Visible: it can be seen.
 	Interactive, Clickable, Visible bool
 }
@@ -150,6 +152,9 @@ func Choose(q Query, cs []Candidate, strictRole bool) Choice {
 		beside := filter(left, func(i int) bool { return cs[i].Rivals > 0 })
 		if len(beside) == 0 {
 			return lacking("near")
+		}
+		if exact := filter(beside, func(i int) bool { return cs[i].BesideExact }); len(exact) > 0 {
+			beside = exact
 		}
 		left = nearest(beside, cs)
 	}

@@ -66,6 +66,7 @@ func TestChoose(t *testing.T) {
 	hidden := button("Play")
 	hidden.Visible = false
 	near := func(c Candidate, rivals, distance int) Candidate { c.Rivals, c.Distance = rivals, distance; return c }
+	exactly := func(c Candidate) Candidate { c.BesideExact = true; return c }
 	for _, c := range []struct {
 		name   string
 		q      Query
@@ -85,6 +86,7 @@ func TestChoose(t *testing.T) {
 		{name: "near", q: Query{Name: "Play", Near: "Track 3"}, cs: []Candidate{near(button("Play"), 2, 100), near(button("Play"), 1, 10)}, want: Choice{Verdict: Found, Index: 1, Rank: Exact}},
 		{name: "near by distance", q: Query{Name: "Play", Near: "Track 3"}, cs: []Candidate{near(button("Play"), 2, 100), near(button("Play"), 2, 10)}, want: Choice{Verdict: Found, Index: 1, Rank: Exact}},
 		{name: "near, equally", q: Query{Name: "Play", Near: "Track 3"}, cs: []Candidate{near(button("Play"), 2, 10), near(button("Play"), 2, 10)}, want: Choice{Verdict: Ambiguous, Equals: []int{0, 1}, Rank: Exact}},
+		{name: "near exactly", q: Query{Name: "Play", Near: "Track 3"}, cs: []Candidate{near(button("Play"), 1, 10), exactly(near(button("Play"), 1, 30))}, want: Choice{Verdict: Found, Index: 1, Rank: Exact}},
 		{name: "near is nowhere", q: Query{Name: "Play", Near: "Track 3"}, cs: []Candidate{button("Play")}, want: Choice{Lacking: "near"}},
 		{name: "control before heading", q: Query{Name: "Settings"}, cs: []Candidate{heading, button("Settings")}, want: Choice{Verdict: Found, Index: 1, Rank: Exact}},
 		{name: "heading asked", q: Query{Name: "Settings", Role: "heading"}, cs: []Candidate{heading, button("Settings")}, want: Choice{Verdict: Found, Index: 0, Rank: Exact}},

@@ -56,6 +56,7 @@ type log struct {
 
 	starts, loads, navigations int
 	loader                     cdp.LoaderID
+	arrived                    time.Time // when the present document began
 	choosers, popups           int
 	downloads                  int
 }
@@ -73,6 +74,7 @@ func (l *log) init() { l.open = map[network.RequestID]*Request{} }
 func (l *log) navigated(id cdp.LoaderID) {
 	l.navigations++
 	l.loader = id
+	l.arrived = time.Now()
 }
 
 func (l *log) dialog(d Dialog) {
@@ -209,8 +211,12 @@ func (t *Tab) since(m Mark) News {
 	return n
 }
 
-// Caused are the requests since a mark that the page does not send by itself: those it had sent twice or more before, apart from its
-// loading, are its own. sure is false when the only ones were seen once before, so that they may be the page's own.
+// youngPage is the age up to which a page may not have shown yet what it does by itself.
+const youngPage = 1500 * time.Millisecond
+
+// Caused are the requests since a mark that the page does not send by itself. What it had sent twice or more before, and what it reads
+// three times or more afterwards, is its own. sure is false when all of them may be the page's own: they only read, and were seen once
+// before, or the page is too young to have shown its habits.
 func (t *Tab) Caused(m Mark) (rs []Request, sure bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -229,12 +235,15 @@ func (t *Tab) caused(m Mark) (rs []Request, sure bool) {
 	for _, r := range l.requests[from:] {
 		after[r.key()]++
 	}
+	young := m.At.Sub(l.arrived) < youngPage
 	for _, r := range l.requests[from:] {
-		n := before[r.key()]
-		if n >= 2 && !r.Document || n == 1 && after[r.key()] >= 3 || r.Stream && r.Method == "WS" && n >= 1 {
-			continue
+		n, reads := before[r.key()], r.Method == "GET" || r.Method == "HEAD"
+		switch {
+		case r.Document:
+		case n >= 2, reads && after[r.key()] >= 3, r.Method == "WS" && n >= 1:
+			continue // it comes again and again by itself
 		}
-		if n == 0 || r.Document || r.Method != "GET" {
+		if r.Document || !reads || n == 0 && !young {
 			sure = true
 		}
 		rs = append(rs, *r)

@@ -152,10 +152,12 @@ func (t *Tab) Ready(ctx context.Context, quiet, max time.Duration) (bool, error)
 
 // Surfaces is what a search of the DOM cannot see into, and how busy the page is.
 type Surfaces struct {
-	// Opaque counts canvases, plug-ins and closed widgets; Pictures counts images and videos, of a size that could hold a target.
+	// Opaque counts canvases, plug-ins and closed widgets, Pictures images without a text alternative, of a size that could hold a target.
 	Opaque, Pictures int
-	Busy             bool
-	Ready            string
+	// Hosts counts elements that may hold a closed shadow tree and were not looked into yet.
+	Hosts int
+	Busy  bool
+	Ready string
 	// Age of the document, in milliseconds.
 	Age float64
 }

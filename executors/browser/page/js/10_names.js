@@ -32,8 +32,32 @@ function roots() {
   if (rootsNow && rootsBatch === seen.batches && t - rootsAt < 100) return rootsNow;
   rootsNow = [document]; rootsAt = t; rootsBatch = seen.batches;
   walk(document, e => { if (e.shadowRoot) rootsNow.push(e.shadowRoot); });
+  for (const w of closedRoots) { const r = w.deref(); if (!r) closedRoots.delete(w); else if (r.isConnected && !rootsNow.includes(r)) { rootsNow.push(r); walk(r, e => { if (e.shadowRoot && !rootsNow.includes(e.shadowRoot)) rootsNow.push(e.shadowRoot); }); } }
   for (const r of rootsNow) observeRoot(r);
   return rootsNow;
+}
+
+// Closed shadow trees are handed in from outside, because scripts cannot reach them by themselves.
+const closedRoots = new Set(), closedKnown = new WeakSet(), hostsAsked = new WeakSet();
+function addRoot(r) {
+  if (!(r instanceof ShadowRoot) || r.mode !== 'closed' || closedKnown.has(r)) return;
+  closedKnown.add(r);
+  closedRoots.add(new WeakRef(r));
+  rootsNow = null;
+}
+const rootOfHost = h => { for (const w of closedRoots) { const r = w.deref(); if (r && r.host === h) return r; } return null; };
+
+// closedHosts are elements that may hold a closed shadow tree, each told once.
+function closedHosts() {
+  const out = [];
+  for (const r of roots()) for (const e of r.querySelectorAll('*')) {
+    if (!e.tagName.includes('-') && !/^(DIV|SPAN|SECTION|MAIN|ARTICLE|ASIDE|NAV|HEADER|FOOTER|P)$/.test(e.tagName)) continue;
+    if (e.shadowRoot || hostsAsked.has(e) || out.length >= 30) continue;
+    if (!e.tagName.includes('-') && (e.childNodes.length || !visible(e))) continue;
+    hostsAsked.add(e);
+    out.push(e);
+  }
+  return out;
 }
 
 function queryAll(selector) {

@@ -61,6 +61,8 @@ class Armed {
     this.signs = new Set();
     this.onChange = null;
     this.focus = deepActive();
+    this.animated = new WeakSet(document.getAnimations ? document.getAnimations() : []);
+    this.moves = 0;
     if (this.el) keep(this.el);
   }
 
@@ -107,8 +109,19 @@ class Armed {
     this.frameTime = document.timeline.currentTime;
     const n = this.turn = (this.turn || 0) + 1;
     const c = new MessageChannel();
-    c.port1.onmessage = () => { if (this.turn === n) this.sync = false; c.port1.close(); };
+    c.port1.onmessage = () => { if (this.turn === n) this.sync = false; c.port1.close(); this.lookAtAnimations(); };
     c.port2.postMessage(0);
+  }
+
+  // lookAtAnimations counts animations that a script began since (element.animate leaves no trace in the DOM). Transitions and animations
+  // of style sheets begin with a change of a class, which is counted, or by pointing, which does not count.
+  lookAtAnimations() {
+    if (!document.getAnimations) return;
+    for (const a of document.getAnimations()) {
+      if (this.animated.has(a)) continue;
+      this.animated.add(a);
+      if (!(a instanceof CSSTransition) && !(a instanceof CSSAnimation) && a.playState !== 'idle' && now() - this.at < 400) { this.moves++; this.react(); }
+    }
   }
 
   inTask() { return this.sync && document.timeline.currentTime === this.frameTime; }
@@ -185,6 +198,7 @@ class Armed {
 
   // report says what is known of the effect so far.
   report() {
+    this.lookAtAnimations();
     const {n, late} = this.net(), base = this.base, cur = fingerprint();
     const changes = [];
     for (const k of ['form', 'storage', 'style', 'media', 'url', 'layer', 'scroll']) if (base[k] !== cur[k]) changes.push(k);
@@ -195,6 +209,7 @@ class Armed {
       focus = this.mode === 'key' || (!!f && editable(f)) || (!!f && !!t && f.tagName !== 'BODY' && !contains(t, f) && !contains(f, t));
     }
     if (focus) changes.push('focus');
+    if (this.moves) changes.push('animation');
     const young = this.at - (seen.loaded || seen.started) < 1500;
     const unsure = n > 0 && late.length > 0 && !this.syncs && !changes.length && !this.signs.size && late.every(h => h.known || young && h.weak);
     return {
@@ -207,7 +222,8 @@ class Armed {
   }
 
   // settle resolves when the page has reacted and come to rest for quiet ms, or has not reacted within first ms from now, or after max ms.
-  settle({first, quiet, max}) {
+  // With least it resolves no earlier than that, whatever happens.
+  settle({first, quiet, max, least}) {
     return new Promise(resolve => {
       let timer;
       const begun = now(), end = begun + max;
@@ -216,6 +232,7 @@ class Armed {
         clearTimeout(timer);
         const t = now();
         if (t >= end) return done();
+        if (t < begun + (least || 0)) { timer = setTimeout(check, begun + least - t); return; }
         const due = this.lastChange ? Math.min(end, this.lastChange + quiet) : Math.min(end, begun + first);
         if (t < due) { timer = setTimeout(check, due - t); return; }
         if (this.lastChange && t < begun + first && !this.report().changed) { timer = setTimeout(check, Math.min(end, begun + first) - t); return; }

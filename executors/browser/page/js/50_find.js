@@ -61,17 +61,20 @@ function beside(e, text, rivals) {
   const box = e.getBoundingClientRect();
   for (let p = up(e), i = 0; p && i < 25; p = up(p), i++) {
     if (!fold(p.textContent).includes(want) && !(p.shadowRoot && fold(p.shadowRoot.textContent).includes(want)) && !hasLabel(p, want)) continue;
-    let best = Infinity;
+    let best = Infinity, exact = false;
     walk(p, x => {
       if (x === e || e.contains(x) || x.contains(e)) return;
       const own = fold([...x.childNodes].filter(n => n.nodeType === 3).map(n => n.data).join(' '));
       if (!own.includes(want) && !(x.childElementCount < 3 && fold(x.textContent).includes(want)) && !fold(attr(x, 'aria-label')).includes(want) && !(x.value && typeof x.value === 'string' && fold(x.value).includes(want))) return;
+      const whole = fold(x.textContent) === want || own === want || fold(attr(x, 'aria-label')) === want || (typeof x.value === 'string' && fold(x.value) === want);
+      if (exact && !whole) return;
+      if (whole && !exact) { exact = true; best = Infinity; } // the text itself beats a longer one that holds it
       const b = x.getBoundingClientRect();
       const dx = Math.max(b.left - box.right, box.left - b.right, 0), dy = Math.max(b.top - box.bottom, box.top - b.bottom, 0);
       best = Math.min(best, Math.hypot(dx, dy * 2));
     });
     if (best === Infinity) continue;
-    return {rivals: rivals.filter(x => contains(p, x)).length, distance: Math.round(best)};
+    return {rivals: rivals.filter(x => contains(p, x)).length, distance: Math.round(best), exact};
   }
   return null;
 }
@@ -88,10 +91,31 @@ function nearText(e) {
   return '';
 }
 
+// seeable reports whether a person could come to see the element: it, or the label of a field that is drawn otherwise, is painted, and can
+// be scrolled to.
+const seeable = e => [e, ...(e.labels || [])].some(x => painted(x) && reachable(x));
+function reachable(e) {
+  const r = e.getBoundingClientRect(), d = document.scrollingElement || document.documentElement;
+  let fixed = false;
+  for (let p = e; p; p = up(p)) {
+    const st = getComputedStyle(p);
+    if (st.position === 'fixed') { fixed = true; break; }
+    if (p !== e && st.overflow !== 'visible') {
+      const b = p.getBoundingClientRect();
+      if (b.width < 1 || b.height < 1) return false; // a closed panel
+      if (st.overflowX === 'hidden' && st.overflowY === 'hidden' && p.tagName !== 'BODY' && p.tagName !== 'HTML' && (r.right <= b.left - p.scrollWidth || r.left >= b.right + p.scrollWidth)) return false;
+    }
+  }
+  if (fixed) return r.right > 0 && r.bottom > 0 && r.left < innerWidth && r.top < innerHeight;
+  const rtl = getComputedStyle(d).direction === 'rtl', spare = Math.max(0, d.scrollWidth - d.clientWidth);
+  const x0 = rtl ? -spare : 0, x1 = rtl ? d.clientWidth : Math.max(d.scrollWidth, innerWidth);
+  return r.right + scrollX > x0 && r.left + scrollX < x1 && r.bottom + scrollY > 0 && r.top + scrollY < Math.max(d.scrollHeight, innerHeight);
+}
+
 function candidate(e, q, rivals) {
   return {
     id: number(keep(e)), role: role(e), names: names(e), tag: e.tagName.toLowerCase(), interactive: interactive(e), clickable: clickable(e),
-    editable: editable(e), visible: visible(e), enabled: enabled(e), hidden: !!e.closest('[aria-hidden=true]'),
+    shown: editable(e) || e.tagName === 'SELECT' ? '' : clip(norm(e.innerText), 200), editable: editable(e), visible: seeable(e), enabled: enabled(e), hidden: !!e.closest('[aria-hidden=true]'),
     within: containers(e), near: nearText(e), path: path(e), words: describe(e), box: boxOf(e), at: now(), beside: q && q.near ? beside(e, q.near, rivals) : null,
   };
 }
@@ -157,8 +181,8 @@ function find(q) {
   if (!list) return {error: 'bad selector'};
   const total = list.length;
   list = merge(list);
-  const seenOnes = list.filter(visible);
-  if (seenOnes.length) list = seenOnes.concat(q.selector || q.ref ? list.filter(e => !visible(e)) : []);
+  const seenOnes = list.filter(seeable);
+  if (seenOnes.length) list = seenOnes.concat(q.selector || q.ref ? list.filter(e => !seeable(e)) : []);
   list = list.slice(0, MAX_FOUND);
   return {total, found: list.map(e => candidate(e, q, list))};
 }
@@ -186,14 +210,22 @@ function late(q, max) {
 // surfaces tells what a DOM search cannot see into, and how busy the page is.
 function surfaces() {
   const big = e => { const b = e.getBoundingClientRect(); return b.width * b.height > 1500 && visible(e); };
-  let opaque = queryAll('canvas,embed,object').filter(big).length, pictures = queryAll('img,svg,video').filter(big).length;
-  if (document.querySelector(':not(:defined)')) opaque += 0;
-  for (const r of roots()) for (const e of r.querySelectorAll('*')) if (e.tagName.includes('-') && !e.shadowRoot && !e.childElementCount && big(e)) opaque++;
-  return {opaque, pictures, busy: document.readyState !== 'complete' || !still(400) || !!document.querySelector('[aria-busy=true]'), ready: document.readyState, age: now() - seen.started};
+  let opaque = queryAll('canvas,embed,object').filter(big).length, pictures = queryAll('img,svg,input[type=image]').filter(e => big(e) && !name(e)).length;
+  for (const r of roots()) for (const e of r.querySelectorAll('*')) if (e.tagName.includes('-') && !e.shadowRoot && !rootOfHost(e) && !e.childElementCount && big(e)) opaque++;
+  return {opaque, pictures, hosts: closedHostCount(), busy: document.readyState !== 'complete' || !still(400) || !!document.querySelector('[aria-busy=true]'), ready: document.readyState, age: now() - seen.started};
+}
+
+// closedHostCount counts elements that have not been asked yet whether they hold a closed shadow tree.
+function closedHostCount() {
+  let n = 0;
+  for (const r of roots()) for (const e of r.querySelectorAll(':defined')) if (e.tagName.includes('-') && !e.shadowRoot && !hostsAsked.has(e)) n++;
+  if (document.body) for (const e of document.body.querySelectorAll('div:empty,span:empty,section:empty')) if (!e.shadowRoot && !hostsAsked.has(e) && n < 30 && e.getClientRects().length && e.getBoundingClientRect().height > 8) n++;
+  return n;
 }
 
 // adopt gives numbers to elements that the accessibility tree found, and describes them.
 function adopt(q, ...list) {
+  for (const n of list) addRoot(n.getRootNode());
   list = list.map(n => n.nodeType === 1 ? n : n.parentElement || (n.getRootNode() || {}).host).filter(Boolean);
   return list.map(e => candidate(e, q, list));
 }

@@ -74,6 +74,12 @@ function layerOf(hit, e) {
   return layer;
 }
 function coverOf(hit, e) {
+  const list = hit.closest && hit.closest('[role=listbox],[role=option],[role=grid][id],datalist,.pac-container,.autocomplete,.suggestions');
+  const act = deepActive();
+  if (list && act && (editable(act) || role(act) === 'combobox')) {
+    const box = list.closest('[role=listbox]') || list;
+    return {words: `the suggestions of ${describe(act)}`, kind: 'suggestion list', close: number(keep(box)), control: '', blur: true};
+  }
   const layer = layerOf(hit, e);
   let kind = '', close = null;
   const words = clip(norm((attr(layer, 'aria-label') || '') + ' ' + layer.id + ' ' + (typeof layer.className === 'string' ? layer.className : '') + ' ' + textOf(layer)), 3000);
@@ -115,7 +121,7 @@ async function gate(o) {
   let e = alive(element(o.id));
   if (!e || !e.isConnected) return {failure: 'stale'};
   const end = now() + o.max;
-  let scrolled = scroll(e), box = boxOf(e), since = now(), steady = 0, moved = false, replaced = 0;
+  let scrolled = scroll(e), box = boxOf(e), since = now(), steady = 0, moved = false, replaced = 0, centred = false;
   if (scrolled) await frame();
   const early = o.known && !scrolled && now() - o.known.at >= 15 && same(o.known.box, box) && document.getAnimations && !document.getAnimations().some(a => a.playState === 'running' && a.effect && a.effect.target && contains(a.effect.target, e)) ? 1 : 0;
   steady = early;
@@ -132,12 +138,13 @@ async function gate(o) {
       if (same(b, box)) steady++; else { steady = 0; box = b; moved = true; }
     }
     if (steady >= 2 && visible(stand(e))) {
-      if (!enabled(e)) { if (now() - since >= (o.patience || 0)) return {failure: 'disabled', lacking: lacking(e), words: describe(e)}; }
+      if (!enabled(e)) { const lacks = lacking(e); if (now() - since >= (o.patience || 0) * (lacks.length ? 1 : 4)) return {failure: 'disabled', lacking: lacks, words: describe(e)}; }
       else if (!o.pointer) break;
       else {
         const p = pointOn(e);
         if (p.x !== undefined) return {id: number(keep(e)), x: p.x, y: p.y, box: p.box, words: describe(e), moved, ms: now() - since};
         if (p.out) { if (scrolled) return {failure: 'covered', words: describe(e), cover: {words: 'the edge of the page: it lies outside of what can be scrolled to', kind: '', close: null}}; scroll(e); scrolled = true; e.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'}); steady = 0; continue; }
+        if (!centred) { centred = true; e.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'}); steady = 0; await frame(); continue; } // out from under a sticky header
         if (now() - since >= (o.patience || 0)) return {failure: 'covered', words: describe(e), cover: p.cover ? coverOf(p.cover, e) : {words: 'nothing that can be named', kind: '', close: null}};
       }
     }
@@ -186,3 +193,11 @@ function look(ids) {
 
 // gone resolves when the element cannot be seen any more, or after max ms.
 const gone = (id, max) => until(() => { const e = element(id); return !e || !e.isConnected || !painted(e) || deepAt(boxOf(e).x + boxOf(e).w / 2, boxOf(e).y + boxOf(e).h / 2) === null; }, max);
+
+// blurAway takes the focus off a field, so that its suggestions close; resolves to whether they did, with the field's value as it was.
+async function blurAway(id, max) {
+  const act = deepActive(), list = element(id), value = act && valueOf(act);
+  if (act && act.blur) act.blur();
+  const ok = await hiddenSoon(id, max);
+  return {ok, same: !act || valueOf(act) === value, field: act ? number(keep(act)) : 0};
+}
