@@ -14,62 +14,118 @@ import (
 	"toolsvc/tool"
 )
 
-// TestStages prints how long each stage of a click takes.
-func TestStages(t *testing.T) {
-	p := open(t, counter)
-	var sums = map[string][]time.Duration{}
-	for range 15 {
-		ctx := context.Background()
-		call := p.call("click", clickOn("Play", "role", "button"))
-		start := time.Now()
-		last := start
-		lap := func(n string) { sums[n] = append(sums[n], time.Since(last)); last = time.Now() }
-		att, err := p.x.Begin(ctx, call, tool.Plan{Number: 1, Source: tool.SourceAX, Input: tool.InputMouse})
+// stages times the stages of an attempt.
+type stages map[string][]time.Duration
+
+func (s stages) median(name string) float64 {
+	d := s[name]
+	sort.Slice(d, func(i, j int) bool { return d[i] < d[j] })
+	return float64(d[len(d)/2].Microseconds()) / 1000
+}
+
+func (s stages) attempt(b *testing.B, p *page1, src tool.Source, name string, args any, want tool.Effect) {
+	b.Helper()
+	ctx := context.Background()
+	call := p.call(name, args)
+	start := time.Now()
+	last := start
+	lap := func(n string, err error) {
 		if err != nil {
-			t.Fatal(err)
+			b.Fatal(n, err)
 		}
-		lap("1 begin")
-		if err := att.Resolve(ctx); err != nil {
-			t.Fatal(err)
-		}
-		lap("2 resolve")
-		if _, err := att.Observe(ctx, tool.Needs{}); err != nil {
-			t.Fatal(err)
-		}
-		lap("3 observe")
-		if err := att.Dispatch(ctx); err != nil {
-			t.Fatal(err)
-		}
-		lap("4 dispatch")
-		out, err := att.Settle(ctx)
-		if err != nil || out.Effect != tool.EffectConfirmed {
-			t.Fatal(err, out)
-		}
-		lap("5 settle")
-		if _, err := att.Observe(ctx, tool.Needs{}); err != nil {
-			t.Fatal(err)
-		}
-		lap("6 observe")
-		if err := att.Close(); err != nil {
-			t.Fatal(err)
-		}
-		lap("7 close")
-		sums["8 total"] = append(sums["8 total"], time.Since(start))
+		s[n] = append(s[n], time.Since(last))
+		last = time.Now()
 	}
-	var names []string
-	for n := range sums {
-		names = append(names, n)
+	att, err := p.x.Begin(ctx, call, tool.Plan{Number: 1, Source: src, Input: tool.InputMouse})
+	lap("begin", err)
+	lap("resolve", att.Resolve(ctx))
+	_, err = att.Observe(ctx, tool.Needs{})
+	lap("before", err)
+	lap("dispatch", att.Dispatch(ctx))
+	out, err := att.Settle(ctx)
+	lap("settle", err)
+	if out.Effect != want {
+		b.Fatal(out)
 	}
-	sort.Strings(names)
-	for _, n := range names {
-		d := sums[n]
-		sort.Slice(d, func(i, j int) bool { return d[i] < d[j] })
-		fmt.Printf("%-12s median %6.1f ms  max %6.1f ms\n", n, ms(d[len(d)/2]), ms(d[len(d)-1]))
+	_, err = att.Observe(ctx, tool.Needs{})
+	lap("after", err)
+	lap("close", att.Close())
+	s["total"] = append(s["total"], time.Since(start))
+}
+
+func (s stages) report(b *testing.B) {
+	for _, n := range []string{"resolve", "before", "dispatch", "settle", "after", "total"} {
+		b.ReportMetric(s.median(n), n+"-ms")
 	}
 }
 
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+// BenchmarkClick is a whole attempt at a click, with all evidence, on a page that reacts at once.
+func BenchmarkClick(b *testing.B) {
+	for _, src := range []tool.Source{tool.SourceAX, tool.SourceCDP} {
+		b.Run(string(src), func(b *testing.B) {
+			p, s := open(b, counter), stages{}
+			for b.Loop() {
+				s.attempt(b, p, src, "click", clickOn("Play", "role", "button"), tool.EffectConfirmed)
+			}
+			s.report(b)
+		})
+	}
+}
 
-var _ = devtools.Limit
-var _ = input.CommandDispatchMouseEvent
-var _ = runtime.CommandEvaluate
+// BenchmarkType is a whole attempt at typing.
+func BenchmarkType(b *testing.B) {
+	p, s, i := open(b, `<label>Name <input></label>`), stages{}, 0
+	for b.Loop() {
+		i++
+		s.attempt(b, p, tool.SourceAX, "type", typing("Name", fmt.Sprintf("Ada %d", i)), tool.EffectConfirmed)
+	}
+	s.report(b)
+}
+
+// BenchmarkNavigate is a whole attempt at opening a page.
+func BenchmarkNavigate(b *testing.B) {
+	p, s := open(b, shop), stages{}
+	for b.Loop() {
+		s.attempt(b, p, tool.SourceSystem, "navigate", map[string]any{"url": p.url + "/"}, tool.EffectConfirmed)
+	}
+	s.report(b)
+}
+
+// BenchmarkSnapshot is a whole attempt at reading the page's tree.
+func BenchmarkSnapshot(b *testing.B) {
+	p, s := open(b, shop), stages{}
+	for b.Loop() {
+		s.attempt(b, p, tool.SourceSystem, "snapshot", map[string]any{}, tool.EffectNone)
+	}
+	s.report(b)
+}
+
+// BenchmarkFloor is the least that a click costs without any evidence: find, two frames of a gate, and the mouse.
+func BenchmarkFloor(b *testing.B) {
+	p := open(b, counter)
+	s := p.x.pool.sessions[p.run].tab.Session()
+	ctx, yes := context.Background(), true
+	for b.Loop() {
+		r, err := devtools.Call(ctx, s, runtime.Evaluate, runtime.EvaluateParams{AwaitPromise: &yes, ReturnByValue: &yes, Expression: `new Promise(done=>{
+			const b=[...document.querySelectorAll('button')].find(x=>x.textContent==='Play'),f=()=>{const r=b.getBoundingClientRect();return [r.x+r.width/2,r.y+r.height/2]};
+			requestAnimationFrame(()=>requestAnimationFrame(()=>{const [x,y]=f();document.elementFromPoint(x,y)===b&&done({x,y})}))})`})
+		if err != nil || r.Result == nil {
+			b.Fatal(err, r)
+		}
+		var at struct{ X, Y float64 }
+		if err := jsonInto(r.Result.Value, &at); err != nil {
+			b.Fatal(err)
+		}
+		ev := input.DispatchMouseEventParams{X: at.X, Y: at.Y, Button: "left", ClickCount: 1}
+		down, up := ev, ev
+		down.Type, up.Type = input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased
+		first := devtools.Start(s, input.DispatchMouseEvent, down)
+		second := devtools.Start(s, input.DispatchMouseEvent, up)
+		if _, err := first.Wait(ctx); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := second.Wait(ctx); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -266,10 +266,18 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 		}
 		return err
 	}
-	if after.Same || after.Hash != before.Hash {
+	refused := after.Hash == before.Hash
+	if !after.Same && body != "" && key != "" && !a.act.append { // only the real key was taken
+		alone, err := a.holds(ctx, key)
+		if err != nil {
+			return err
+		}
+		refused = refused || alone.Same
+	}
+	if after.Same || !refused {
 		return nil
 	}
-	var again fieldState // nothing was taken: the field wants real keys
+	var again fieldState // the field wants real keys
 	if err := a.loc.frame.Eval(ctx, &again, "begin", a.loc.id, a.act.append); err != nil {
 		return err
 	}

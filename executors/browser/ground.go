@@ -161,7 +161,10 @@ func (a *attempt) patience(s page.Surfaces) time.Duration {
 		return 0
 	case a.plan.Number > 1:
 		return waitLater
-	case s.Opaque+s.Pictures > 0 && pictures && s.Ready == "complete" && !s.Busy:
+	case s.Opaque+s.Pictures > 0 && pictures && s.Ready == "complete" && a.tab.Busy(page.Mark{}) == 0:
+		if s.Busy {
+			return 2 * waitOpaque
+		}
 		return waitOpaque
 	case s.Busy:
 		return waitBusy

@@ -62,7 +62,7 @@ var runs atomic.Int64
 
 // page1 is a run with a page of its own.
 type page1 struct {
-	t    *testing.T
+	t    testing.TB
 	x    *Executor
 	run  string
 	url  string
@@ -70,12 +70,12 @@ type page1 struct {
 }
 
 // open serves HTML at /, and opens it in a new run.
-func open(t *testing.T, body string, more ...func(*http.ServeMux)) *page1 {
+func open(t testing.TB, body string, more ...func(*http.ServeMux)) *page1 {
 	t.Helper()
 	return openIn(t, shared, body, more...)
 }
 
-func openIn(t *testing.T, x *Executor, body string, more ...func(*http.ServeMux)) *page1 {
+func openIn(t testing.TB, x *Executor, body string, more ...func(*http.ServeMux)) *page1 {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", serve(body))
@@ -275,3 +275,5 @@ func clickOn(name string, more ...string) map[string]any {
 }
 
 func srcdoc(body string) string { return html.EscapeString(body) }
+
+func jsonInto(text []byte, v any) error { return json.Unmarshal(text, v) }

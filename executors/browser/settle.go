@@ -17,7 +17,7 @@ const (
 	firstLook  = 80 * time.Millisecond   // for a reaction, before it is asked whether anything listens
 	typeLook   = 30 * time.Millisecond   // the same for text, whose own effect is seen at once
 	typeListen = 150 * time.Millisecond  // for text, where something listens
-	quietAfter = 25 * time.Millisecond   // without a change, before a reaction counts as complete
+	quietAfter = 16 * time.Millisecond   // a frame without a change, before a reaction counts as complete
 	restLimit  = 5 * time.Second         // for everything to come to rest
 	netLimit   = 3 * time.Second         // for the requests of a reaction
 	recurs     = 1300 * time.Millisecond // to see whether a doubtful change comes again by itself

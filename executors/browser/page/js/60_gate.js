@@ -123,10 +123,11 @@ async function gate(o) {
   const end = now() + o.max;
   let scrolled = scroll(e), box = boxOf(e), since = now(), steady = 0, moved = false, replaced = 0, centred = false;
   if (scrolled) await frame();
-  const early = o.known && !scrolled && now() - o.known.at >= 15 && same(o.known.box, box) && document.getAnimations && !document.getAnimations().some(a => a.playState === 'running' && a.effect && a.effect.target && contains(a.effect.target, e)) ? 1 : 0;
-  steady = early;
-  for (;;) {
-    await frame();
+  // An earlier look at the same box, at least a frame ago, on a page where nothing has changed or moves: then it is still already.
+  const early = o.known && !scrolled && now() - o.known.at >= 15 && same(o.known.box, box) && still(60) && !document.getAnimations().some(a => a.playState === 'running' && a.effect && a.effect.target && contains(a.effect.target, e));
+  if (early) steady = 1;
+  for (let first = true;; first = false) {
+    if (!(first && early)) await frame();
     if (!e.isConnected) {
       const twin = alive(e);
       if (!twin || ++replaced > 200) return {failure: 'stale', replaced};

@@ -1,0 +1,80 @@
+package chromium
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestFindMissing(t *testing.T) {
+	t.Parallel()
+	_, err := Find(filepath.Join(t.TempDir(), "none"))
+	if !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "apt-get install chromium") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAcquire: the second one who comes finds the browser that the first has started; one that is killed is replaced.
+func TestAcquire(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "toolsvc-chromium-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for range 50 { // children of the browser may write a moment longer
+			if os.RemoveAll(dir) == nil {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	o := Options{StateDir: dir, Width: 800, Height: 600}
+	one, conn, fresh, err := Acquire(ctx, o)
+	if err != nil || !fresh {
+		t.Fatal(err, fresh)
+	}
+	defer conn.Close()
+	two, again, fresh, err := Acquire(ctx, o)
+	if err != nil || fresh || two.PID != one.PID {
+		t.Fatalf("%v, fresh %t, process %d after %d", err, fresh, two.PID, one.PID)
+	}
+	defer again.Close()
+	if err := two.End(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-conn.Lost():
+	case <-ctx.Done():
+		t.Fatal("the loss is not noticed")
+	}
+	three, last, fresh, err := Acquire(ctx, o)
+	if err != nil || !fresh || three.PID == one.PID {
+		t.Fatalf("%v, fresh %t", err, fresh)
+	}
+	defer last.Close()
+	if err := three.End(); err != nil {
+		t.Error(err)
+	}
+	if three.Running() {
+		t.Error("the browser still runs")
+	}
+}
+
+func TestStartThatFailsSaysWhy(t *testing.T) {
+	t.Parallel()
+	script := filepath.Join(t.TempDir(), "browser")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho 'no display for you' >&2\nexit 3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, _, _, err := Acquire(t.Context(), Options{Path: script, StateDir: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), "no display for you") {
+		t.Errorf("%v", err)
+	}
+}
