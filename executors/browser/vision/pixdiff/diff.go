@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"image"
 	"slices"
+	"sync"
 )
 
 // Diff counts the pixels that differ between two pictures, outside the ignored
@@ -71,13 +72,17 @@ func DiffPNG(a, b []byte, ignore []image.Rectangle) (changed int, box image.Rect
 	if bytes.Equal(a, b) {
 		return 0, image.Rectangle{}, nil
 	}
-	ai, err := Decode(a)
-	if err != nil {
-		return 0, image.Rectangle{}, fmt.Errorf("compare screenshots, first one: %w", err)
+	var ai, bi *image.NRGBA
+	var aErr, bErr error
+	var both sync.WaitGroup
+	both.Go(func() { ai, aErr = Decode(a) })
+	bi, bErr = Decode(b)
+	both.Wait()
+	if aErr != nil {
+		return 0, image.Rectangle{}, fmt.Errorf("compare screenshots, first one: %w", aErr)
 	}
-	bi, err := Decode(b)
-	if err != nil {
-		return 0, image.Rectangle{}, fmt.Errorf("compare screenshots, second one: %w", err)
+	if bErr != nil {
+		return 0, image.Rectangle{}, fmt.Errorf("compare screenshots, second one: %w", bErr)
 	}
 	changed, box = Diff(ai, bi, ignore)
 	return changed, box, nil
