@@ -8,9 +8,9 @@ import (
 )
 
 // busyPlaces finds the places that no surface reaches: photographs, patterns, noise. Text on them
-// has no ground to be measured against. It takes the ink out of them, which is that of the
-// pattern.
-func busyPlaces(s *surfaces, ink []uint8, scale float64) []image.Rectangle {
+// has no ground to be measured against. Their pixels are marked with busyPixel in the map, all other
+// marks mean nothing to the caller.
+func busyPlaces(s *surfaces, scale float64) (places []image.Rectangle, marks []uint8) {
 	const inside, start = 1, 2 // of a stretch
 	bare := make([]uint8, s.w*s.h)
 	for y := range s.h {
@@ -23,18 +23,20 @@ func busyPlaces(s *surfaces, ink []uint8, scale float64) []image.Rectangle {
 			}
 		}
 	}
-	var places []image.Rectangle
 	eachBlob(bare, s.w, s.h, func(b *blob) {
 		if !b.busy(bare, start, scale) {
 			return
 		}
 		places = append(places, b.box)
 		for _, i := range b.pixels {
-			ink[i] = 0
+			bare[i] = busyPixel
 		}
 	})
-	return places
+	return places, bare
 }
+
+// busyPixel marks the pixels of busy places.
+const busyPixel = 3
 
 // busy reports whether a blob of pixels without ground is a photograph or the like, rather than
 // thick letters or small ones that touch. Those are not as high or do not fill their box, and

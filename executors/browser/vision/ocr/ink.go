@@ -16,8 +16,9 @@ const faint = 10
 
 // findInk measures how much each pixel differs from the ground around it: 0 for ground, else
 // the largest difference of a channel. The ground of a pixel is taken from the nearest
-// surface pixels left, right, above and below, so its brightness and colour do not matter.
-func findInk(m *image.NRGBA, s *surfaces) []uint8 {
+// surface pixels left, right, above and below, so its brightness and colour do not matter. Pixels that
+// are marked as busy have no ink.
+func findInk(m *image.NRGBA, s *surfaces, marks []uint8) []uint8 {
 	w, h := s.w, s.h
 	pixel := func(x int32, y int) uint32 { return binary.LittleEndian.Uint32(m.Pix[y*m.Stride+4*int(x):]) }
 	below := groundBelow(s, pixel)
@@ -47,6 +48,9 @@ func findInk(m *image.NRGBA, s *surfaces) []uint8 {
 			for x := r.x0; x < r.x1; x++ {
 				around[2], around[3] = above[x], under[0]
 				under = under[1:]
+				if marks[y*w+int(x)] == busyPixel {
+					continue
+				}
 				if d := contrast(pixel(x, y), &around); d > faint {
 					ink[y*w+int(x)] = d
 				}

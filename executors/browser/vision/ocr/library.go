@@ -163,6 +163,8 @@ func (l *library) open(languages string) (engine, error) {
 	}
 	// Its warnings ("Empty page!!") would go to standard error, which belongs to the caller.
 	l.api.setVariable(h, "debug_file", os.DevNull)
+	// It need not try the negative of a line: tiles are dark on white.
+	l.api.setVariable(h, "tessedit_do_invert", "0")
 	return &libraryEngine{api: l.api, h: h}, nil
 }
 

@@ -39,7 +39,7 @@ func (e *programEngine) read(ctx context.Context, lines []*image.Gray) ([][]word
 	}
 	c := exec.CommandContext(ctx, e.path, "stdin", "stdout",
 		"--tessdata-dir", e.data, "-l", e.languages, "--psm", strconv.Itoa(singleLine), "--dpi", strconv.Itoa(resolution),
-		"-c", "tessedit_create_tsv=1", "-c", "debug_file="+os.DevNull)
+		"-c", "tessedit_create_tsv=1", "-c", "tessedit_do_invert=0", "-c", "debug_file="+os.DevNull)
 	c.Env = append(os.Environ(), "OMP_THREAD_LIMIT=1")
 	c.Stdin = bytes.NewReader(tiff(lines))
 	c.WaitDelay = time.Second

@@ -272,3 +272,77 @@ func TestCaseIsSometimesTheOnlyDifference(t *testing.T) {
 		{vision.Query{Name: "Volume"}, nil},
 	})
 }
+
+func TestManyKindsOfText(t *testing.T) {
+	for name, colours := range map[string][3]string{ // page, ink, ink of disabled controls
+		"light": {"#ffffff", "#1f2328", "#a0a0a0"},
+		"dark":  {"#0d1117", "#e6edf3", "#5a6169"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPicture(1280, 800, colours[0])
+			var wants []expectation
+			at := func(name string, x, y, w, h float64) {
+				wants = append(wants, expectation{vision.Query{Name: name}, []vision.Rect{{X: x, Y: y - h/2, W: w, H: h}}})
+			}
+			y := 30.0
+			for _, c := range []struct {
+				text, font string
+				size       float64
+			}{
+				{"Terms of use", "11px sans-serif", 11}, {"Privacy", "italic 13px serif", 13}, {"Account settings", "28px sans-serif", 28},
+				{"Welcome back", "bold 36px sans-serif", 36}, {"Information", "48px sans-serif", 48}, {"Plans and prices", "bold 48px serif", 48},
+			} {
+				p.text(c.text, 40, y+c.size/2, c.font, colours[1])
+				at(c.text, 40, y+c.size/2, float64(len(c.text))*c.size*0.8, c.size)
+				y += c.size + 28
+			}
+			p.text("Disabled for now", 40, y, label, colours[2])
+			at("Disabled for now", 40, y, 160, 20)
+			// Underlined, spaced capitals, a badge, a key hint, a tooltip's frame close to the text.
+			p.text("Forgot password?", 40, y+50, label, "#2f81f7")
+			p.box(40, y+58, 122, 1, "#2f81f7", "")
+			at("Forgot password?", 40, y+50, 140, 20)
+			p.text("S U B M I T", 300, y+50, label, colours[1])
+			p.text("Inbox", 500, y+50, label, colours[1])
+			p.box(545, y+40, 26, 20, "#cf222e", "")
+			p.text("12", 550, y+50, "bold 12px sans-serif", "#ffffff")
+			at("Inbox", 500, y+50, 44, 20)
+			at("12", 545, y+50, 26, 20)
+			p.text("Copy", 640, y+50, label, colours[1])
+			p.text("Ctrl+C", 760, y+50, label, colours[2])
+			at("Copy", 640, y+50, 50, 20)
+			p.box(900, y+38, 64, 24, "", colours[1])
+			p.text("Today", 911, y+50, label, colours[1])
+			at("Today", 900, y+50, 64, 24)
+			wants = append(wants, expectation{vision.Query{Name: "Forgot"}, nil}, expectation{vision.Query{Name: "Welcome"}, nil},
+				expectation{vision.Query{Name: "password?"}, nil}, expectation{vision.Query{Name: "Ctrl"}, nil})
+			check(t, p, wants)
+		})
+	}
+}
+
+func TestRead(t *testing.T) {
+	p := newPicture(800, 400, "#ffffff")
+	p.text("Order 1042", 40, 40, heading, "#24292f")
+	p.text("2 items, 31.50 EUR", 40, 80, label, "#57606a")
+	p.button("Pay now", 40, 110)
+	p.button("Cancel order", 200, 110)
+	p.box(0, 200, 800, 200, "#24292f", "")
+	p.text("Delivered on Friday", 40, 240, label, "#ffffff")
+	shot := p.shoot(t, 1)
+	for _, c := range []struct {
+		region vision.Rect
+		want   string
+	}{
+		{vision.Rect{}, "Order 1042\n2 items, 31.50 EUR\nPay now  Cancel order\nDelivered on Friday"},
+		{vision.Rect{X: 0, Y: 60, W: 800, H: 90}, "2 items, 31.50 EUR\nPay now  Cancel order"},
+		{vision.Rect{X: 190, Y: 100, W: 200, H: 50}, "Cancel order"},
+		{vision.Rect{X: 0, Y: 200, W: 800, H: 900}, "Delivered on Friday"},
+		{vision.Rect{X: 0, Y: 300, W: 800, H: 100}, ""},
+	} {
+		got, err := sharedGrounder(t).Read(t.Context(), shot, c.region)
+		if err != nil || got != c.want {
+			t.Errorf("read %+v = %q, %v, want %q", c.region, got, err, c.want)
+		}
+	}
+}

@@ -10,8 +10,9 @@ import (
 // background to subtract, and tells which words belong together: two words with different
 // surfaces under them are not one label, however close they are.
 type surface struct {
-	box  image.Rectangle
-	area int
+	box    image.Rectangle
+	area   int
+	colour uint32 // of its first pixel
 }
 
 // surfaces is the map of all surfaces of a picture.
@@ -67,7 +68,7 @@ func findSurfaces(m *image.NRGBA, scale float64) *surfaces {
 		r := joined.find(int32(i))
 		if int32(i) == r && shapes[r].ground(scale) {
 			number[r] = int32(len(s.list))
-			s.list = append(s.list, surface{box: shapes[r].box(), area: int(shapes[r].area)})
+			s.list = append(s.list, surface{box: shapes[r].box(), area: int(shapes[r].area), colour: shapes[r].colour(m)})
 		}
 		s.runs[i].surface = number[r]
 	}
@@ -77,16 +78,21 @@ func findSurfaces(m *image.NRGBA, scale float64) *surfaces {
 // shape sums up a joined set of runs.
 type shape struct {
 	area, longest  int32
+	first          int32 // column of the first pixel in the first row
 	x0, y0, x1, y1 int32
 }
 
 func (p *shape) add(r stretch, y int) {
 	if p.area == 0 {
-		p.x0, p.y0, p.x1 = r.x0, int32(y), r.x1
+		p.x0, p.y0, p.x1, p.first = r.x0, int32(y), r.x1, r.x0
 	}
 	p.area += r.x1 - r.x0
 	p.longest = max(p.longest, r.x1-r.x0)
 	p.x0, p.x1, p.y1 = min(p.x0, r.x0), max(p.x1, r.x1), int32(y)+1
+}
+
+func (p *shape) colour(m *image.NRGBA) uint32 {
+	return binary.LittleEndian.Uint32(m.Pix[int(p.y0)*m.Stride+4*int(p.first):]) & 0xffffff
 }
 
 func (p *shape) box() image.Rectangle {
