@@ -30,6 +30,7 @@ type attempt struct {
 	release func()
 
 	begun      page.Mark
+	elements   int // of the page, when the target was last looked for
 	loc        *located
 	notes      []string
 	shot       []byte // the latest picture from before the dispatch

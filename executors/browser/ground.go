@@ -23,6 +23,8 @@ const (
 	waitOpaque = 250 * time.Millisecond  // the first source, where a picture may hold the target and a later source can look at it
 	waitLater  = 150 * time.Millisecond  // every later source
 	axAgain    = 80 * time.Millisecond   // between two looks into the accessibility tree while waiting
+	axLarge    = 2500                    // elements, above which the whole accessibility tree takes too long
+	axMany     = 300                     // nodes of one name, above which the accessibility tree cannot tell them apart
 )
 
 // found is an element as the page's world describes it.
@@ -90,7 +92,11 @@ type domQuery struct {
 	Name     string `json:"name,omitempty"`
 	Selector string `json:"selector,omitempty"`
 	Near     string `json:"near,omitempty"`
+	Within   string `json:"within,omitempty"`
+	Nth      int    `json:"nth,omitempty"`
 	Ref      int    `json:"ref,omitempty"`
+	// Options asks for the options of closed lists as well.
+	Options bool `json:"options,omitempty"`
 }
 
 // ground finds the target by the plan's source, waiting for one that is late. It changes nothing.
@@ -102,6 +108,7 @@ func (a *attempt) ground(ctx context.Context, source tool.Source) (*located, err
 	if err := a.tab.Main().Eval(ctx, &s, "surfaces"); err != nil && !page.Moved(err) {
 		return nil, err
 	}
+	a.elements = s.Elements
 	if s.Hosts > 0 {
 		if err := a.tab.Main().Enter(ctx); err != nil && !page.Moved(err) {
 			return nil, err
@@ -210,7 +217,10 @@ type finding struct {
 // startFind starts the search in the DOM.
 func (a *attempt) startFind(ctx context.Context) *finding {
 	t := a.act.target
-	fd := &finding{query: domQuery{Name: str(t.Name), Selector: str(t.Selector), Near: str(t.Near)}}
+	fd := &finding{query: domQuery{Name: str(t.Name), Selector: str(t.Selector), Near: str(t.Near), Within: str(t.Within), Options: str(t.Role) == "option"}}
+	if t.Nth != nil {
+		fd.query.Nth = *t.Nth
+	}
 	frames := a.tab.Frames()
 	if t.Ref != nil {
 		frame, n, err := a.frameOfRef(ctx, frames, *t.Ref)
@@ -289,17 +299,17 @@ func (a *attempt) viaDOM(ctx context.Context, fd *finding) (*located, error) {
 	if list, err = a.framed(ctx, list); err != nil {
 		return nil, err
 	}
-	loc, err := a.pick(list, false, "page")
+	loc, err := a.pick(ctx, list, false, "page")
 	if err != nil {
 		return nil, err
 	}
 	i := slices.IndexFunc(list, func(x found) bool { return x.frame == loc.frame && x.ID == loc.id })
-	return loc, a.crossed(list[i], list)
+	return loc, a.crossed(ctx, list[i], list)
 }
 
 // crossed is an ambiguity that names alone do not show: what was chosen is called by the wanted name but shows another text, while
 // another control shows the wanted one. People go by what they see, so which one is meant is for them to say.
-func (a *attempt) crossed(chosen found, all []found) error {
+func (a *attempt) crossed(ctx context.Context, chosen found, all []found) error {
 	q := a.act.query()
 	if q.Any || q.Nth > 0 || chosen.Shown == "" || match.Name(q.Name, chosen.Shown) != match.None {
 		return nil
@@ -318,20 +328,43 @@ func (a *attempt) crossed(chosen found, all []found) error {
 		if match.Choose(q, []match.Candidate{c}, true).Verdict != match.Found {
 			continue
 		}
-		f := ambiguity(a.act, []found{chosen, x}, []int{0, 1})
+		f := a.ambiguity(ctx, []found{chosen, x}, []int{0, 1})
 		f.Message = fmt.Sprintf("One %s is called %q but shows %q, another one shows %q.", chosen.Role, str(a.act.target.Name), chosen.Shown, x.Shown)
 		return f
 	}
 	return nil
 }
 
+// holding roles take their name from what they hold.
+var holding = map[string]bool{"cell": true, "gridcell": true, "row": true, "rowheader": true, "columnheader": true, "listitem": true, "paragraph": true, "generic": true, "layouttablecell": true, "layouttablerow": true}
+
 // viaAX chooses among what the accessibility tree holds.
 func (a *attempt) viaAX(ctx context.Context, fd *finding) (*located, error) {
 	q := a.act.query()
 	frames := a.tab.Frames()
 	queries := make([]*page.AXQuery, len(frames))
+	large := map[*page.Frame][]int{} // on a large page only what the DOM search points at is asked about
+	if a.elements > axLarge {
+		dom, err := fd.wait(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(dom) > axMany {
+			return nil, tool.Failf(tool.TargetNotFound, "The page has %d things that may be %s, too many to ask the accessibility tree about.", len(dom), words(a.act.target))
+		}
+		for _, x := range dom {
+			large[x.frame] = append(large[x.frame], x.ID)
+		}
+	}
 	for i, f := range frames {
-		queries[i] = f.QueryAX(ctx, q.Role, "")
+		switch ids := large[f]; {
+		case a.elements <= axLarge:
+			queries[i] = f.QueryAX(ctx, q.Role)
+		case len(ids) > 0:
+			queries[i] = f.QueryAXIn(ctx, ids)
+		default:
+			queries[i] = new(page.AXQuery)
+		}
 	}
 	var list []found
 	for i, f := range frames {
@@ -342,15 +375,22 @@ func (a *attempt) viaAX(ctx context.Context, fd *finding) (*located, error) {
 		if err != nil {
 			return nil, err
 		}
+		controls := slices.ContainsFunc(nodes, func(n page.AXNode) bool { return !holding[n.Role] && match.Name(q.Name, n.Name) > match.None })
 		byNode, keep := map[cdp.BackendNodeID]page.AXNode{}, []cdp.BackendNodeID{}
 		for _, n := range nodes {
-			if _, double := byNode[n.Node]; !double && match.Name(q.Name, n.Name) > match.None && len(keep) < 200 {
+			if controls && holding[n.Role] && q.Role == "" {
+				continue // a cell is called by what is in it
+			}
+			if _, double := byNode[n.Node]; !double && match.Name(q.Name, n.Name) > match.None {
 				byNode[n.Node] = n
 				keep = append(keep, n.Node)
 			}
 		}
 		if len(keep) == 0 {
 			continue
+		}
+		if len(keep) > axMany {
+			return nil, tool.Failf(tool.TargetNotFound, "The accessibility tree has %d things called %q, too many to tell apart.", len(keep), q.Name)
 		}
 		var here []found
 		if err := f.Adopt(ctx, &here, fd.query, keep); err != nil {
@@ -374,7 +414,7 @@ func (a *attempt) viaAX(ctx context.Context, fd *finding) (*located, error) {
 	if err != nil {
 		return nil, err
 	}
-	loc, err := a.pick(list, true, "accessibility tree")
+	loc, err := a.pick(ctx, list, true, "accessibility tree")
 	if err != nil {
 		return nil, err
 	}
@@ -383,7 +423,7 @@ func (a *attempt) viaAX(ctx context.Context, fd *finding) (*located, error) {
 			if dom, err = a.framed(ctx, dom); err != nil {
 				return nil, err
 			}
-			if err := a.crossed(list[i], dom); err != nil {
+			if err := a.crossed(ctx, list[i], dom); err != nil {
 				return nil, err
 			}
 		} // where the DOM search, a frame earlier, saw the same element
@@ -398,7 +438,7 @@ func (a *attempt) viaAX(ctx context.Context, fd *finding) (*located, error) {
 
 // framed adds, for elements in iframes, what holds the iframe.
 func (a *attempt) framed(ctx context.Context, list []found) ([]found, error) {
-	if len(list) < 2 && a.act.target.Within == nil {
+	if a.act.target.Within == nil {
 		return list, nil
 	}
 	outer := map[*page.Frame][]holder{}
@@ -447,7 +487,7 @@ func (a *attempt) holders(ctx context.Context, f *page.Frame) ([]holder, error) 
 }
 
 // pick applies the matching rules.
-func (a *attempt) pick(list []found, strict bool, where string) (*located, error) {
+func (a *attempt) pick(ctx context.Context, list []found, strict bool, where string) (*located, error) {
 	q := a.act.query()
 	cs := make([]match.Candidate, len(list))
 	for i, x := range list {
@@ -470,7 +510,7 @@ func (a *attempt) pick(list []found, strict bool, where string) (*located, error
 		}
 		return &located{frame: x.frame, id: x.ID, words: w, box: x.Box}, nil
 	case match.Ambiguous:
-		return nil, ambiguity(a.act, list, ch.Equals)
+		return nil, a.ambiguity(ctx, list, ch.Equals)
 	}
 	return nil, missing(where, a.act, ch.Lacking)
 }
@@ -500,21 +540,21 @@ func missing(where string, act action, lacking string) *tool.Failed {
 const maxCandidates = 10
 
 // ambiguity lists the candidates in words that tell them apart.
-func ambiguity(act action, list []found, equals []int) *tool.Failed {
-	f := tool.Failf(tool.AmbiguousTarget, "%d things fit %s equally well.", len(equals), words(act.target))
-	shared := map[string]int{}
-	for _, i := range equals {
-		for _, w := range list[i].Within {
+func (a *attempt) ambiguity(ctx context.Context, list []found, equals []int) *tool.Failed {
+	f := tool.Failf(tool.AmbiguousTarget, "%d things fit %s equally well.", len(equals), words(a.act.target))
+	var few []found
+	for _, i := range equals[:min(len(equals), maxCandidates)] {
+		few = append(few, a.detailed(ctx, list[i]))
+	}
+	shared, paths := map[string]int{}, map[string]int{}
+	for _, x := range few {
+		for _, w := range x.Within {
 			shared[w.Name]++
 		}
+		paths[x.Path]++
 	}
-	paths := map[string]int{}
-	for _, i := range equals {
-		paths[list[i].Path]++
-	}
-	for _, i := range equals[:min(len(equals), maxCandidates)] {
-		x := list[i]
-		c := tool.Candidate{Name: str(act.target.Name), Role: x.Role, Near: x.Near}
+	for _, x := range few {
+		c := tool.Candidate{Name: str(a.act.target.Name), Role: x.Role, Near: x.Near}
 		if len(x.Names) > 0 {
 			c.Name = x.Names[0]
 		}
@@ -522,7 +562,7 @@ func ambiguity(act action, list []found, equals []int) *tool.Failed {
 			c.Selector = x.Path
 		}
 		for _, w := range x.Within {
-			if shared[w.Name] < len(equals) {
+			if shared[w.Name] < len(few) {
 				c.Within = w.Name
 				break
 			}
@@ -530,4 +570,24 @@ func ambiguity(act action, list []found, equals []int) *tool.Failed {
 		f.Candidates = append(f.Candidates, c)
 	}
 	return f
+}
+
+// detailed adds what tells an element from others: what holds it, a text beside it, a selector. A candidate that went away meanwhile keeps
+// what is known of it.
+func (a *attempt) detailed(ctx context.Context, x found) found {
+	var ds []struct {
+		Within []holder `json:"within"`
+		Near   string   `json:"near"`
+		Path   string   `json:"path"`
+	}
+	if err := x.frame.Eval(ctx, &ds, "details", []int{x.ID}); err != nil || len(ds) == 0 {
+		return x
+	}
+	x.Within, x.Near, x.Path = ds[0].Within, ds[0].Near, ds[0].Path
+	if !x.frame.IsMain() {
+		if hs, err := a.holders(ctx, x.frame); err == nil {
+			x.Within = append(x.Within, hs...)
+		}
+	}
+	return x
 }

@@ -144,6 +144,26 @@ func TestTabCrash(t *testing.T) {
 	p.do("click", clickOn("Play")).must(t, tool.EffectConfirmed)
 }
 
+// TestFrameCrash: the process of an iframe dies; the page around it can still be acted on.
+func TestFrameCrash(t *testing.T) {
+	t.Parallel()
+	p := frames(t, inFrame)
+	p.do("click", clickOn("Play", "role", "button")).must(t, tool.EffectConfirmed)
+	tab := p.x.pool.sessions[p.run].tab
+	inner := tab.Frames()[1]
+	devtools.Start(inner.Session(), cdppage.Crash, cdp.Empty{})
+	select {
+	case <-inner.Session().Gone():
+	case <-time.After(10 * time.Second):
+		t.Fatal("the crash is not noticed")
+	}
+	d := p.do("read", map[string]any{})
+	if d.err != nil || !strings.Contains(d.out.Result.(*gen.ReadResult).Text, "Outer") {
+		t.Errorf("%v", d.err)
+	}
+	p.do("click", clickOn("Play", "role", "button")).fails(t, tool.TargetNotFound)
+}
+
 func TestMissingChromium(t *testing.T) {
 	t.Parallel()
 	x, err := New(Options{Ephemeral: true, ChromiumPath: filepath.Join(t.TempDir(), "no-such-browser")})

@@ -66,15 +66,33 @@ func (p *pool) acquire(ctx context.Context, run string) (s *session, release fun
 		}
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.sessions[run] = s
 	s.busy++
+	p.mu.Unlock()
+	p.closeIdle(ctx)
 	return s, func() {
 		p.mu.Lock()
-		defer p.mu.Unlock()
 		s.busy--
 		s.used = time.Now()
+		p.mu.Unlock()
+		p.marks.touch(run)
 	}, nil
+}
+
+// closeIdle gives up the sessions that were not used for long. Their runs find their pages again by their checkpoints.
+func (p *pool) closeIdle(ctx context.Context) {
+	p.mu.Lock()
+	var idle []*session
+	for _, s := range p.sessions {
+		if s.busy == 0 && time.Since(s.used) > p.opts.IdleTimeout {
+			idle = append(idle, s)
+		}
+	}
+	p.mu.Unlock()
+	for _, s := range idle {
+		p.save(ctx, s)
+		_ = p.shut(ctx, s) // a context that cannot be closed is closed with the browser
+	}
 }
 
 // drop forgets a session whose tab is dead. A crashed tab is closed: nobody can attach to it any more.
@@ -117,7 +135,7 @@ func (p *pool) browser(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	proc, conn, _, err := chromium.Acquire(ctx, chromium.Options{Path: p.opts.ChromiumPath, StateDir: filepath.Join(p.opts.StateDir, "browser"), Width: p.opts.Width,
+	proc, conn, fresh, err := chromium.Acquire(ctx, chromium.Options{Path: p.opts.ChromiumPath, StateDir: filepath.Join(p.opts.StateDir, "browser"), Width: p.opts.Width,
 		Height: p.opts.Height, SitePerProcess: p.opts.SitePerProcess, ExtraFlags: p.opts.Flags})
 	if err != nil {
 		return &tool.Failed{Failure: tool.ToolUnavailable, Message: "The browser cannot be used: " + err.Error(), Cause: err}
@@ -127,9 +145,26 @@ func (p *pool) browser(ctx context.Context) error {
 		return fmt.Errorf("watch the browser's tabs: %w", err)
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.proc, p.conn, p.sessions = proc, conn, map[string]*session{}
+	p.mu.Unlock()
+	if !fresh {
+		p.sweep(ctx, conn, proc.Path)
+	}
 	return nil
+}
+
+// sweep closes what earlier processes left open in the browser and no run has used for long. What it cannot close is no harm but memory.
+func (p *pool) sweep(ctx context.Context, conn *devtools.Conn, browser string) {
+	r, err := devtools.Call(ctx, conn.Browser(), target.GetBrowserContexts, cdp.Empty{})
+	if err != nil {
+		return
+	}
+	used := p.marks.recent(browser, p.opts.IdleTimeout)
+	for _, id := range r.BrowserContextIDs {
+		if !used[id] {
+			devtools.Start(conn.Browser(), target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: id})
+		}
+	}
 }
 
 // lock keeps two processes of one state directory from starting two browsers.
@@ -152,6 +187,10 @@ func (p *pool) event(ev devtools.Event) {
 	if e, ok := devtools.As(ev, target.TargetCrashed); ok {
 		if s := p.byTarget(e.TargetID); s != nil {
 			s.tab.Crash()
+		} else {
+			for _, t := range p.tabs() {
+				t.Lose(cdp.FrameID(e.TargetID))
+			}
 		}
 	}
 	if e, ok := devtools.As(ev, target.TargetCreated); ok && e.TargetInfo != nil && e.TargetInfo.OpenerID != "" {
@@ -160,18 +199,22 @@ func (p *pool) event(ev devtools.Event) {
 		}
 	}
 	if e, ok := devtools.As(ev, cdpbrowser.DownloadWillBegin); ok {
-		p.mu.Lock()
-		var tabs []*page.Tab
-		for _, s := range p.sessions {
-			tabs = append(tabs, s.tab)
-		}
-		p.mu.Unlock()
-		for _, t := range tabs {
+		for _, t := range p.tabs() {
 			if t.Has(e.FrameID) {
 				t.Download()
 			}
 		}
 	}
+}
+
+func (p *pool) tabs() []*page.Tab {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var ts []*page.Tab
+	for _, s := range p.sessions {
+		ts = append(ts, s.tab)
+	}
+	return ts
 }
 
 func (p *pool) byTarget(id target.ID) *session {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
@@ -64,6 +65,33 @@ func (c checkpoints) save(cp *checkpoint) error {
 		return fmt.Errorf("keep the checkpoint of run %s: %w", cp.RunID, err)
 	}
 	return nil
+}
+
+// touch notes that the run was at work now.
+func (c checkpoints) touch(run string) {
+	now := time.Now()
+	_ = os.Chtimes(c.file(run), now, now) // it only keeps a later process from closing the tab for being idle
+}
+
+// recent are the contexts of runs that were at work lately in this browser.
+func (c checkpoints) recent(browser string, within time.Duration) map[cdp.BrowserContextID]bool {
+	used := map[cdp.BrowserContextID]bool{}
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return used
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || time.Since(info.ModTime()) > within {
+			continue
+		}
+		cp := new(checkpoint)
+		text, err := os.ReadFile(filepath.Join(c.dir, e.Name()))
+		if err == nil && json.Unmarshal(text, cp) == nil && cp.Browser == browser {
+			used[cp.Context] = true
+		}
+	}
+	return used
 }
 
 func (c checkpoints) remove(run string) error {

@@ -164,6 +164,9 @@ func (c *Conn) event(msg *cdproto.Message) {
 	}
 }
 
+// Drop gives a session up whose target has crashed: it would never answer. Everything that waits for it fails with [ErrDetached].
+func (c *Conn) Drop(s *Session) { c.detach(s.ID) }
+
 // detach fails what still waits for an answer of the session.
 func (c *Conn) detach(id target.SessionID) {
 	c.mu.Lock()

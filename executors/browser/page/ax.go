@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/runtime"
 
 	"toolsvc/executors/browser/devtools"
 )
@@ -32,10 +33,9 @@ var axRoles = map[string][]string{
 	"searchbox": {"searchbox", "textbox"},
 }
 
-// QueryAX asks for all nodes of some roles under the frame's document (of every role when none is given), or only for those whose name is
-// exactly this one, when exact is not "". Names are to be matched by the caller: the browser's own matching is exact, after style, with
-// hidden text joined in.
-func (f *Frame) QueryAX(ctx context.Context, role, exact string) *AXQuery {
+// QueryAX asks for all nodes of some roles under the frame's document (of every role when none is given). Names are to be matched by the
+// caller: the browser's own matching is exact, after style, with hidden text joined in.
+func (f *Frame) QueryAX(ctx context.Context, role string) *AXQuery {
 	doc, err := f.Document(ctx)
 	if err != nil {
 		return &AXQuery{err: err}
@@ -46,9 +46,64 @@ func (f *Frame) QueryAX(ctx context.Context, role, exact string) *AXQuery {
 	}
 	q := new(AXQuery)
 	for _, r := range roles {
-		q.sent = append(q.sent, devtools.Start(f.Session(), accessibility.QueryAXTree, accessibility.QueryAXTreeParams{ObjectID: doc, Role: r, AccessibleName: exact}))
+		q.sent = append(q.sent, devtools.Start(f.Session(), accessibility.QueryAXTree, accessibility.QueryAXTreeParams{ObjectID: doc, Role: r}))
 	}
 	return q
+}
+
+// QueryAXIn asks for all nodes under some elements of the frame, given by their numbers. On a large page that is many times faster than
+// asking under the document.
+func (f *Frame) QueryAXIn(ctx context.Context, ids []int) *AXQuery {
+	q := new(AXQuery)
+	objects, err := f.objects(ctx, fmt.Sprintf("%s.map(__toolsvc.element).filter(Boolean)", list(ids)))
+	if err != nil {
+		return &AXQuery{err: err}
+	}
+	for _, o := range objects {
+		q.sent = append(q.sent, devtools.Start(f.Session(), accessibility.QueryAXTree, accessibility.QueryAXTreeParams{ObjectID: o}))
+	}
+	return q
+}
+
+// list renders numbers as a JavaScript array.
+func list(ids []int) string {
+	text, err := json.Marshal(ids)
+	if err != nil || ids == nil {
+		return "[]"
+	}
+	return string(text)
+}
+
+// objects evaluates an expression for an array of nodes in the frame's world, and returns handles on them.
+func (f *Frame) objects(ctx context.Context, expr string) ([]runtime.RemoteObjectID, error) {
+	w, err := f.World(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := f.Session()
+	r, err := devtools.Call(ctx, s, runtime.Evaluate, runtime.EvaluateParams{Expression: expr, UniqueContextID: w, ObjectGroup: "toolsvc"})
+	switch {
+	case moved(err):
+		return nil, fmt.Errorf("%w: %w", ErrNavigated, err)
+	case err != nil:
+		return nil, because(ctx, err)
+	case r.ExceptionDetails != nil:
+		return nil, exception(r.ExceptionDetails)
+	case r.Result == nil || r.Result.ObjectID == "":
+		return nil, ErrNavigated
+	}
+	own := true
+	props, err := devtools.Call(ctx, s, runtime.GetProperties, runtime.GetPropertiesParams{ObjectID: r.Result.ObjectID, OwnProperties: &own})
+	if err != nil {
+		return nil, because(ctx, err)
+	}
+	var out []runtime.RemoteObjectID
+	for _, p := range props.Result {
+		if p.Value != nil && p.Value.ObjectID != "" && p.Value.Subtype == "node" {
+			out = append(out, p.Value.ObjectID)
+		}
+	}
+	return out, nil
 }
 
 // silent roles carry no target of their own.

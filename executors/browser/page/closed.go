@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/runtime"
@@ -19,24 +18,14 @@ func (f *Frame) Enter(ctx context.Context) error {
 	}
 	s := f.Session()
 	const group = "toolsvc-hosts"
-	list, err := devtools.Call(ctx, s, runtime.Evaluate, runtime.EvaluateParams{Expression: "__toolsvc.closedHosts()", ContextID: w, ObjectGroup: group})
-	if err != nil || list.Result == nil || list.Result.ObjectID == "" {
-		if moved(err) {
-			return fmt.Errorf("%w: %w", ErrNavigated, err)
-		}
-		return because(ctx, err)
+	hosts, err := f.objects(ctx, "__toolsvc.closedHosts()")
+	if err != nil {
+		return err
 	}
 	defer devtools.Start(s, runtime.ReleaseObjectGroup, runtime.ReleaseObjectGroupParams{ObjectGroup: group})
-	own := true
-	props, err := devtools.Call(ctx, s, runtime.GetProperties, runtime.GetPropertiesParams{ObjectID: list.Result.ObjectID, OwnProperties: &own})
-	if err != nil {
-		return because(ctx, err)
-	}
 	var asked []*devtools.Pending[dom.DescribeNodeResult]
-	for _, p := range props.Result {
-		if p.Value != nil && p.Value.ObjectID != "" && p.Value.Subtype == "node" {
-			asked = append(asked, devtools.Start(s, dom.DescribeNode, dom.DescribeNodeParams{ObjectID: p.Value.ObjectID}))
-		}
+	for _, h := range hosts {
+		asked = append(asked, devtools.Start(s, dom.DescribeNode, dom.DescribeNodeParams{ObjectID: h}))
 	}
 	var roots []*devtools.Pending[dom.ResolveNodeResult]
 	for _, p := range asked {

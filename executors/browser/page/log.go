@@ -2,6 +2,7 @@ package page
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,8 +186,9 @@ func (t *Tab) mark() Mark {
 
 // News is what happened since a mark.
 type News struct {
-	Requests   []Request
-	Dialogs    []Dialog
+	Requests []Request
+	Dialogs  []Dialog
+	// Exceptions are uncaught ones that had not been thrown before.
 	Exceptions []string
 	// Started counts loads that began, Navigations documents that replaced the page's own.
 	Started, Navigations        int
@@ -207,7 +209,12 @@ func (t *Tab) since(m Mark) News {
 		n.Requests = append(n.Requests, *r)
 	}
 	n.Dialogs = append(n.Dialogs, l.dialogs[min(len(l.dialogs), max(0, m.Dialogs-l.dropped.Dialogs)):]...)
-	n.Exceptions = append(n.Exceptions, l.exceptions[min(len(l.exceptions), max(0, m.Exceptions-l.dropped.Exceptions)):]...)
+	at := min(len(l.exceptions), max(0, m.Exceptions-l.dropped.Exceptions))
+	for _, e := range l.exceptions[at:] {
+		if !slices.Contains(l.exceptions[:at], e) { // one that was thrown before as well is the page's own
+			n.Exceptions = append(n.Exceptions, e)
+		}
+	}
 	return n
 }
 

@@ -156,8 +156,10 @@ type Surfaces struct {
 	Opaque, Pictures int
 	// Hosts counts elements that may hold a closed shadow tree and were not looked into yet.
 	Hosts int
-	Busy  bool
-	Ready string
+	// Elements counts the elements of the document.
+	Elements int
+	Busy     bool
+	Ready    string
 	// Age of the document, in milliseconds.
 	Age float64
 }

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
@@ -94,7 +93,6 @@ func (t *Tab) setUp(ctx context.Context, s *devtools.Session, paused bool) error
 		wait(ctx, devtools.Start(s, runtime.Enable, cdp.Empty{})),
 		wait(ctx, devtools.Start(s, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: script, WorldName: worldName})),
 		wait(ctx, devtools.Start(s, network.Enable, network.EnableParams{})),
-		wait(ctx, devtools.Start(s, accessibility.Enable, cdp.Empty{})),
 		wait(ctx, devtools.Start(s, target.SetAutoAttach, target.SetAutoAttachParams{AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: &yes,
 			Filter: target.Filter{{Type: "iframe"}}})),
 	}
@@ -264,6 +262,25 @@ func (t *Tab) Bind(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // Crash records that the tab's renderer died, and ends everything that waits for it.
 func (t *Tab) Crash() { t.kill(ErrCrashed) }
+
+// Lose records that the renderer of an out-of-process frame died. The frame holds nothing any more; its tab goes on.
+func (t *Tab) Lose(id cdp.FrameID) {
+	t.mu.Lock()
+	f := t.frames[id]
+	if f == nil || !f.isRootOfSession || id == t.root {
+		t.mu.Unlock()
+		return
+	}
+	s := f.session
+	for c, g := range t.frames {
+		if g.session == s {
+			delete(t.frames, c)
+		}
+	}
+	t.tell()
+	t.mu.Unlock()
+	s.Conn().Drop(s)
+}
 
 // End ends everything that waits for the tab, because it is about to be closed.
 func (t *Tab) End() { t.kill(devtools.ErrDetached) }

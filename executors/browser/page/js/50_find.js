@@ -55,30 +55,47 @@ function containers(e) {
   return out;
 }
 
-// beside measures how near a text is: how many of the rivals share the smallest part of the page that holds both, and how far it is.
-function beside(e, text, rivals) {
-  const want = fold(text);
-  const box = e.getBoundingClientRect();
-  for (let p = up(e), i = 0; p && i < 25; p = up(p), i++) {
-    if (!fold(p.textContent).includes(want) && !(p.shadowRoot && fold(p.shadowRoot.textContent).includes(want)) && !hasLabel(p, want)) continue;
-    let best = Infinity, exact = false;
-    walk(p, x => {
-      if (x === e || e.contains(x) || x.contains(e)) return;
-      const own = fold([...x.childNodes].filter(n => n.nodeType === 3).map(n => n.data).join(' '));
-      if (!own.includes(want) && !(x.childElementCount < 3 && fold(x.textContent).includes(want)) && !fold(attr(x, 'aria-label')).includes(want) && !(x.value && typeof x.value === 'string' && fold(x.value).includes(want))) return;
-      const whole = fold(x.textContent) === want || own === want || fold(attr(x, 'aria-label')) === want || (typeof x.value === 'string' && fold(x.value) === want);
-      if (exact && !whole) return;
-      if (whole && !exact) { exact = true; best = Infinity; } // the text itself beats a longer one that holds it
-      const b = x.getBoundingClientRect();
-      const dx = Math.max(b.left - box.right, box.left - b.right, 0), dy = Math.max(b.top - box.bottom, box.top - b.bottom, 0);
-      best = Math.min(best, Math.hypot(dx, dy * 2));
-    });
-    if (best === Infinity) continue;
-    return {rivals: rivals.filter(x => contains(p, x)).length, distance: Math.round(best), exact};
+// besides measures, for all candidates at once, how near a text is to them: of the smallest part of the page that holds the text and any
+// of them, how many it holds (rivals), and how far the text is. The text itself beats a longer one that holds it. Those that no such part
+// holds are not in the answer.
+function besides(list, text) {
+  const want = tight(text), within = new Map(), out = new Map();
+  for (const e of list) for (let p = up(e), i = 0; p && i < 40; p = up(p), i++) within.set(p, (within.get(p) || 0) + 1);
+  const set = new Set(list), anchors = [];
+  const offer = (x, t) => { if (t.includes(want) && !set.has(x) && anchors.length < 200) anchors.push({x, exact: t === want}); };
+  for (const root of roots()) {
+    const w = document.createTreeWalker(root, NodeFilter.SHOW_TEXT), done = new Set();
+    for (let t = w.nextNode(); t; t = w.nextNode()) {
+      let x = t.parentElement;
+      for (let i = 0; x && i < 3 && !done.has(x); x = x.parentElement, i++) {
+        done.add(x);
+        const s = x.textContent;
+        if (s.length > 400 || /^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE)$/.test(x.tagName)) break;
+        const f = tight(s);
+        if (f.includes(want)) { offer(x, f); break; }
+      }
+    }
+    for (const x of root.querySelectorAll('[aria-label],input,textarea,img[alt]')) for (const v of [attr(x, 'aria-label'), attr(x, 'alt'), x.type === 'password' ? '' : x.value]) if (typeof v === 'string' && v.length < 400) offer(x, tight(v));
   }
-  return null;
+  for (const {x, exact} of anchors) {
+    if (!visible(x)) continue;
+    const box = x.getBoundingClientRect();
+    for (let p = x, i = 0; p && i < 40; p = up(p), i++) {
+      const rivals = within.get(p) || 0;
+      if (!rivals) continue;
+      if (rivals > 500) break;
+      for (const e of list) {
+        if (!contains(p, e) || e === x || contains(e, x)) continue;
+        const b = e.getBoundingClientRect();
+        const dx = Math.max(b.left - box.right, box.left - b.right, 0), dy = Math.max(b.top - box.bottom, box.top - b.bottom, 0);
+        const m = {rivals, distance: Math.round(Math.hypot(dx, dy * 2)), exact}, old = out.get(e);
+        if (!old || m.exact && !old.exact || m.exact === old.exact && (m.rivals < old.rivals || m.rivals === old.rivals && m.distance < old.distance)) out.set(e, m);
+      }
+      break;
+    }
+  }
+  return out;
 }
-const hasLabel = (p, want) => [...p.querySelectorAll('[aria-label],input,textarea')].slice(0, 50).some(x => fold(attr(x, 'aria-label')).includes(want) || (x.type !== 'password' && fold(x.value).includes(want)));
 
 // nearText is a text beside the element that tells it from others.
 function nearText(e) {
@@ -112,15 +129,22 @@ function reachable(e) {
   return r.right + scrollX > x0 && r.left + scrollX < x1 && r.bottom + scrollY > 0 && r.top + scrollY < Math.max(d.scrollHeight, innerHeight);
 }
 
-function candidate(e, q, rivals) {
+// candidate describes an element as far as choosing needs it. details adds what tells it apart in words, for a few.
+function candidate(e, q, near) {
   return {
     id: number(keep(e)), role: role(e), names: names(e), tag: e.tagName.toLowerCase(), interactive: interactive(e), clickable: clickable(e),
-    shown: editable(e) || e.tagName === 'SELECT' ? '' : clip(norm(e.innerText), 200), editable: editable(e), visible: seeable(e), enabled: enabled(e), hidden: !!e.closest('[aria-hidden=true]'),
-    within: containers(e), near: nearText(e), path: path(e), words: describe(e), box: boxOf(e), at: now(), beside: q && q.near ? beside(e, q.near, rivals) : null,
+    shown: editable(e) || e.tagName === 'SELECT' ? '' : clip(norm(e.innerText), 200), editable: editable(e), visible: seeable(e), enabled: enabled(e),
+    words: describe(e), box: boxOf(e), at: now(), beside: near ? near.get(e) || null : null, within: q && q.within ? containers(e) : [],
   };
 }
 
-// gather returns the elements that a query may mean, in document order.
+const details = ids => ids.map(i => { const e = element(i); return e ? {id: i, within: containers(e), near: nearText(e), path: path(e)} : {id: i, within: [], near: '', path: ''}; });
+
+const tight = s => (s || '').replace(/[\s\u00a0\u200b]+/g, '').toLowerCase(); // texts are compared without spaces: block elements part words without any
+const MAX_GATHERED = 3000, MAX_PARTIAL = 40;
+
+// gather returns the elements that a query may mean, in document order: all whose text or label is the wanted one, and some that hold it.
+// It errs on the side of too many.
 function gather(q) {
   if (q.ref) { const e = alive(element(q.ref)); return e && e.isConnected ? [e] : []; }
   if (q.selector) {
@@ -128,28 +152,42 @@ function gather(q) {
     try { list = queryAll(q.selector); } catch { return null; }
     return q.name ? list.filter(e => names(e).some(n => fold(n).includes(fold(q.name)))) : list;
   }
-  const want = fold(q.name);
+  const want = tight(q.name);
   if (!want) return [];
-  const found = new Set();
+  const whole = new Set(), part = new Set();
+  const offer = (e, s) => {
+    if (typeof s !== 'string' || !s || s.length > 2000) return false;
+    const t = tight(s);
+    if (t === want) whole.add(e); else if (t.includes(want)) part.add(e); else return false;
+    return true;
+  };
   for (const root of roots()) {
-    for (const e of root.querySelectorAll(INTERACTIVE + ',' + HANDLED + ',label,img,[aria-label],[title],[alt],canvas,iframe,[role]')) {
-      if (fold(attr(e, 'aria-label')).includes(want) || fold(attr(e, 'placeholder')).includes(want) || fold(attr(e, 'title')).includes(want) || fold(attr(e, 'alt')).includes(want) ||
-        (e.value && e.type !== 'password' && typeof e.value === 'string' && /^(submit|button|reset)$/.test(e.type) && fold(e.value).includes(want)) ||
-        ((interactive(e) || e.matches(HANDLED)) && (e.labels || e.hasAttribute('aria-labelledby') || e.textContent.length < 2000) && names(e).some(n => fold(n).includes(want))) ||
-        (attr(e, 'aria-labelledby') && fold(name(e)).includes(want))) found.add(e);
-    }
-    const w = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-    for (let t = w.nextNode(); t; t = w.nextNode()) {
-      const p = t.parentElement;
-      if (!p || !t.data.trim() || /^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE|TITLE|OPTION)$/.test(p.tagName)) continue;
-      for (let e = p, i = 0; e && i < 3; e = e.parentElement, i++) { // a text may be broken up by inline markup
-        const s = e.textContent;
-        if (s.length > 300) break;
-        if (fold(s).includes(want)) { found.add(e); break; }
+    for (const e of root.querySelectorAll(INTERACTIVE + ',' + HANDLED + ',label,img,iframe,canvas,[aria-label],[aria-labelledby],[title],[alt],[placeholder],[role]')) {
+      const given = offer(e, attr(e, 'aria-label')) | offer(e, attr(e, 'placeholder')) | offer(e, attr(e, 'title')) | offer(e, attr(e, 'alt')) | offer(e, attr(e, 'data-label'));
+      if (given) continue;
+      if (e.hasAttribute('aria-labelledby')) offer(e, byIDs(e, attr(e, 'aria-labelledby')));
+      if (e.tagName === 'INPUT' && /^(submit|button|reset)$/.test(e.type)) offer(e, e.value || name(e));
+      else if (e.labels && e.labels.length) offer(e, labelText(e));
+      if (/^(INPUT|SELECT|TEXTAREA|BUTTON)$/.test(e.tagName)) offer(e, attr(e, 'name'));
+      if (editable(e)) names(e).forEach(n => offer(e, n));
+      else if (interactive(e) && e.tagName !== 'SELECT' || e.matches(HANDLED) || e.tagName === 'LABEL') {
+        if (!offer(e, e.textContent) && e.shadowRoot) offer(e, textOf(e));
+        if (e.childElementCount) for (const i of [...e.querySelectorAll('img[alt],[aria-label],svg title')].slice(0, 5)) offer(e, attr(i, 'alt') || attr(i, 'aria-label') || i.textContent);
       }
     }
+    const w = document.createTreeWalker(root, NodeFilter.SHOW_TEXT), done = new Set();
+    for (let t = w.nextNode(); t; t = w.nextNode()) {
+      for (let e = t.parentElement, i = 0; e && i < 3 && !done.has(e); e = e.parentElement, i++) { // a text may be broken up by inline markup
+        done.add(e);
+        if (/^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE|TITLE|OPTION)$/.test(e.tagName)) break;
+        const s = e.textContent;
+        if (s.length > 300 || offer(e, s)) break;
+      }
+    }
+    if (q.options) for (const e of root.querySelectorAll('option')) offer(e, e.label);
   }
-  return [...found].sort((a, b) => a === b ? 0 : order(a, b));
+  const list = [...whole].slice(0, MAX_GATHERED).concat([...part].filter(e => !whole.has(e)).slice(0, Math.max(MAX_PARTIAL, whole.size ? 0 : 200)));
+  return list.sort((a, b) => a === b ? 0 : order(a, b));
 }
 
 function order(a, b) {
@@ -162,49 +200,38 @@ function order(a, b) {
 
 // merge drops what stands for something else in the list: a label for its field, a wrapper for what it wraps.
 function merge(list) {
-  const set = new Set(list);
-  return list.filter(e => {
-    if (e.tagName === 'LABEL' && e.control && set.has(e.control)) return false;
-    for (const l of e.labels || []) if (l !== e && l.contains(e)) continue;
-    if (!interactive(e)) {
-      for (const x of list) if (x !== e && e.contains(x) && (interactive(x) || sameText(x, e))) return false; // the inner one says it all
-      for (let p = up(e); p; p = up(p)) if (set.has(p) && (interactive(p) || p.tagName === 'LABEL' && p.control) && sameText(p, e)) return false;
-    } else for (const x of list) if (x !== e && e.contains(x) && interactive(x) && sameText(x, e) && role(x) !== 'generic') return false;
-    return true;
-  });
+  const set = new Set(list), drop = new Set();
+  for (const x of list) {
+    if (x.tagName === 'LABEL' && x.control && set.has(x.control)) drop.add(x);
+    for (let p = up(x), i = 0; p && i < 40; p = up(p), i++) {
+      if (!set.has(p)) continue;
+      const xi = interactive(x), pi = interactive(p);
+      if (!pi && (xi || sameText(x, p))) drop.add(p);                              // the inner one says it all
+      else if (pi && xi && role(x) !== 'generic' && sameText(x, p)) drop.add(p);
+      else if (!xi && (pi || p.tagName === 'LABEL' && p.control) && sameText(p, x)) drop.add(x);
+    }
+  }
+  return list.filter(e => !drop.has(e));
 }
-const sameText = (a, b) => fold(name(a) || a.textContent) === fold(name(b) || b.textContent);
+const sameText = (a, b) => tight(name(a) || a.textContent) === tight(name(b) || b.textContent);
 
-// find answers a query: {name, selector, ref, near, text}. A broken selector is an error.
+// find answers a query: {name, selector, ref, near, within, nth}. A broken selector is an error.
 function find(q) {
   let list = gather(q);
   if (!list) return {error: 'bad selector'};
   const total = list.length;
   list = merge(list);
-  const seenOnes = list.filter(seeable);
-  if (seenOnes.length) list = seenOnes.concat(q.selector || q.ref ? list.filter(e => !seeable(e)) : []);
-  list = list.slice(0, MAX_FOUND);
-  return {total, found: list.map(e => candidate(e, q, list))};
-}
-
-// late resolves when a query finds something, or after max ms; to whether it does.
-function late(q, max) {
-  return new Promise(resolve => {
-    const end = now() + max;
-    let timer, last = 0;
-    const done = ok => { waiting.delete(check); clearTimeout(timer); resolve(ok); };
-    const look = () => { last = now(); const l = gather(q); return !!l && l.some(visible); };
-    const check = () => {
-      clearTimeout(timer);
-      const t = now();
-      if (t - last < 16) { timer = setTimeout(check, 16 - (t - last)); return; } // at most once a frame
-      if (look()) return done(true);
-      if (t >= end) return done(false);
-      timer = setTimeout(check, end - t);
-    };
-    waiting.add(check);
-    check();
-  });
+  const shown = list.filter(e => visible(e) || (e.labels && [...e.labels].some(visible)));
+  if (shown.length || !(q.selector || q.ref)) list = shown;
+  const near = q.near ? besides(list, q.near) : null;
+  if (near && near.size) list = list.filter(e => near.has(e));
+  if (list.length > MAX_FOUND) {
+    const seen = list.filter(seeable);
+    if (seen.length) list = seen;
+  }
+  list = list.slice(0, q.within ? MAX_GATHERED : Math.max(MAX_FOUND, (q.nth || 0) + 1));
+  const found = list.map(e => candidate(e, q, near));
+  return {total, found: found.some(f => f.visible) ? found.filter(f => f.visible || q.selector || q.ref) : found};
 }
 
 // surfaces tells what a DOM search cannot see into, and how busy the page is.
@@ -212,7 +239,7 @@ function surfaces() {
   const big = e => { const b = e.getBoundingClientRect(); return b.width * b.height > 1500 && visible(e); };
   let opaque = queryAll('canvas,embed,object').filter(big).length, pictures = queryAll('img,svg,input[type=image]').filter(e => big(e) && !name(e)).length;
   for (const r of roots()) for (const e of r.querySelectorAll('*')) if (e.tagName.includes('-') && !e.shadowRoot && !rootOfHost(e) && !e.childElementCount && big(e)) opaque++;
-  return {opaque, pictures, hosts: closedHostCount(), busy: document.readyState !== 'complete' || !still(400) || !!document.querySelector('[aria-busy=true]'), ready: document.readyState, age: now() - seen.started};
+  return {opaque, pictures, hosts: closedHostCount(), elements: document.getElementsByTagName('*').length, busy: document.readyState !== 'complete' || !still(400) || !!document.querySelector('[aria-busy=true]'), ready: document.readyState, age: now() - seen.started};
 }
 
 // closedHostCount counts elements that have not been asked yet whether they hold a closed shadow tree.
@@ -227,7 +254,8 @@ function closedHostCount() {
 function adopt(q, ...list) {
   for (const n of list) addRoot(n.getRootNode());
   list = list.map(n => n.nodeType === 1 ? n : n.parentElement || (n.getRootNode() || {}).host).filter(Boolean);
-  return list.map(e => candidate(e, q, list));
+  const near = q && q.near ? besides(list, q.near) : null;
+  return list.map(e => candidate(e, q, near));
 }
 
 // changed resolves at the next change that is not noise, or after max ms.
