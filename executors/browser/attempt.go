@@ -35,7 +35,7 @@ type attempt struct {
 	notes      []string
 	shot       []byte // the latest picture from before the dispatch
 	rest       rest   // what the pictures showed to be restless
-	before     *look2
+	before     *sight
 	dispatched bool
 	sent       page.Mark // immediately before the dispatch
 	skipped    string    // why nothing had to be dispatched

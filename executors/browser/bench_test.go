@@ -23,7 +23,7 @@ func (s stages) median(name string) float64 {
 	return float64(d[len(d)/2].Microseconds()) / 1000
 }
 
-func (s stages) attempt(b *testing.B, p *page1, src tool.Source, name string, args any, want tool.Effect) {
+func (s stages) attempt(b *testing.B, p *visit, src tool.Source, name string, args any, want tool.Effect) {
 	b.Helper()
 	ctx := context.Background()
 	call := p.call(name, args)

@@ -249,15 +249,8 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 	}
 	// All but the last character go in at once; the last one is a real key, for fields that listen to keys only.
 	body, key := lastKey(text)
-	if body != "" {
-		if err := a.tab.Insert(ctx, a.loc.frame, body); err != nil {
-			return err
-		}
-	}
-	if key != "" {
-		if err := a.tab.TypeKeys(ctx, a.loc.frame, key); err != nil {
-			return err
-		}
+	if err := a.tab.TypeText(ctx, a.loc.frame, body, key); err != nil {
+		return err
 	}
 	after, err := a.holds(ctx, want)
 	if err != nil {
@@ -281,7 +274,7 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 	if err := a.loc.frame.Eval(ctx, &again, "begin", a.loc.id, a.act.append); err != nil {
 		return err
 	}
-	return a.tab.TypeKeys(ctx, a.loc.frame, text)
+	return a.tab.TypeText(ctx, a.loc.frame, "", text)
 }
 
 // lastKey splits off the last character where a keyboard has a key for it that types it.
@@ -304,7 +297,7 @@ func (a *attempt) typeSeen(ctx context.Context) error {
 		if err := a.enter(ctx, s, a.act.text); err != nil {
 			return err
 		}
-	} else if err := a.tab.TypeKeys(ctx, a.loc.frame, a.act.text); err != nil {
+	} else if err := a.tab.TypeText(ctx, a.loc.frame, "", a.act.text); err != nil {
 		return err
 	}
 	if !a.act.submit {

@@ -36,8 +36,8 @@ type modal struct {
 	ID    int    `json:"id"`
 }
 
-// look2 is one look at the whole page, all frames together.
-type look2 struct {
+// sight is one look at the whole page, all frames together.
+type sight struct {
 	url, title string
 	ready      bool
 	modals     []modal
@@ -78,7 +78,7 @@ const lookLimit = 5 * time.Second
 const maxText = 200_000
 
 // look observes the page in one call per frame.
-func (a *attempt) look(ctx context.Context, needs tool.Needs) (*look2, error) {
+func (a *attempt) look(ctx context.Context, needs tool.Needs) (*sight, error) {
 	end := time.Now().Add(lookLimit)
 	for {
 		o, err := a.lookOnce(ctx, needs)
@@ -91,7 +91,7 @@ func (a *attempt) look(ctx context.Context, needs tool.Needs) (*look2, error) {
 	}
 }
 
-func (a *attempt) lookOnce(ctx context.Context, needs tool.Needs) (*look2, error) {
+func (a *attempt) lookOnce(ctx context.Context, needs tool.Needs) (*sight, error) {
 	frames := a.tab.Frames()
 	calls := make([]*page.Call, len(frames))
 	for i, f := range frames {
@@ -104,7 +104,7 @@ func (a *attempt) lookOnce(ctx context.Context, needs tool.Needs) (*look2, error
 		}
 		calls[i] = f.Start(ctx, "observe", in)
 	}
-	o := &look2{media: []any{}}
+	o := &sight{media: []any{}}
 	ranks := make([]int, len(needs.Elements))
 	for _, q := range needs.Elements {
 		o.elements = append(o.elements, tool.Element{Query: q, State: map[string]any{"exists": false, "visible": false, "count": 0}})
@@ -216,7 +216,7 @@ func (a *attempt) Observe(ctx context.Context, needs tool.Needs) (ev *tool.Evide
 const maxListed = 100
 
 // evidence turns a look into the variables that conditions read.
-func (a *attempt) evidence(o *look2) *tool.Evidence {
+func (a *attempt) evidence(o *sight) *tool.Evidence {
 	news := a.tab.Since(a.begun)
 	dialogs, errs, requests := []any{}, []any{}, []any{}
 	for _, d := range news.Dialogs {
@@ -260,7 +260,7 @@ func (a *attempt) evidence(o *look2) *tool.Evidence {
 
 // errorsShown are the errors that are visible now and, after the dispatch, those that were visible at an earlier look: an error that was
 // shown for a moment was an error, and looking again until it is gone must not make a success of it.
-func (a *attempt) errorsShown(o *look2) []string {
+func (a *attempt) errorsShown(o *sight) []string {
 	if !a.dispatched {
 		return o.errors
 	}

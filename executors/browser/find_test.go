@@ -142,7 +142,7 @@ func TestSelectorAndNth(t *testing.T) {
 }
 
 // frames serves a page whose iframe comes from another site, and so from another process.
-func frames(t *testing.T, inner string) *page1 {
+func frames(t *testing.T, inner string) *visit {
 	t.Helper()
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(inner)(w, r) }))
 	t.Cleanup(other.Close)
@@ -155,11 +155,11 @@ const inFrame = `<button onclick="window.n=(window.n||0)+1;document.getElementBy
 func TestFrames(t *testing.T) {
 	t.Parallel()
 	for _, src := range []tool.Source{tool.SourceAX, tool.SourceCDP} {
-		for name, p := range map[string]func(*testing.T) *page1{
-			"same process": func(t *testing.T) *page1 {
+		for name, p := range map[string]func(*testing.T) *visit{
+			"same process": func(t *testing.T) *visit {
 				return open(t, `<h1>Outer</h1><iframe title="Player" style="width:400px;height:200px;border:7px solid" srcdoc="`+srcdoc(inFrame)+`"></iframe>`)
 			},
-			"other process": func(t *testing.T) *page1 { return frames(t, inFrame) },
+			"other process": func(t *testing.T) *visit { return frames(t, inFrame) },
 		} {
 			t.Run(name+string(src), func(t *testing.T) {
 				t.Parallel()

@@ -171,7 +171,7 @@ func TestMissingChromium(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Shutdown(t.Context())
-	p := &page1{t: t, x: x, run: "r_missing"}
+	p := &visit{t: t, x: x, run: "r_missing"}
 	f := p.do("navigate", map[string]any{"url": "http://127.0.0.1:1/"}).fails(t, tool.ToolUnavailable)
 	if !strings.Contains(f.Message, "apt-get install chromium") {
 		t.Error(f.Message)
@@ -186,7 +186,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = x.Shutdown(context.Background()) })
 	p := openIn(t, x, counter)
-	q := &page1{t: t, x: x, run: "r_second"}
+	q := &visit{t: t, x: x, run: "r_second"}
 	f := q.do("navigate", map[string]any{"url": p.url}).fails(t, tool.RateLimited)
 	if f.RetryAfter <= 0 {
 		t.Error("no retry-after")

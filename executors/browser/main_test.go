@@ -60,8 +60,8 @@ func (s *memory) Put(_ context.Context, _ string, data []byte) (string, error) {
 
 var runs atomic.Int64
 
-// page1 is a run with a page of its own.
-type page1 struct {
+// visit is a run with a page of its own.
+type visit struct {
 	t    testing.TB
 	x    *Executor
 	run  string
@@ -70,12 +70,12 @@ type page1 struct {
 }
 
 // open serves HTML at /, and opens it in a new run.
-func open(t testing.TB, body string, more ...func(*http.ServeMux)) *page1 {
+func open(t testing.TB, body string, more ...func(*http.ServeMux)) *visit {
 	t.Helper()
 	return openIn(t, shared, body, more...)
 }
 
-func openIn(t testing.TB, x *Executor, body string, more ...func(*http.ServeMux)) *page1 {
+func openIn(t testing.TB, x *Executor, body string, more ...func(*http.ServeMux)) *visit {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", serve(body))
@@ -84,7 +84,7 @@ func openIn(t testing.TB, x *Executor, body string, more ...func(*http.ServeMux)
 	}
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
-	p := &page1{t: t, x: x, run: fmt.Sprintf("r_%s_%d", strings.ReplaceAll(t.Name(), "/", "_"), runs.Add(1)), url: srv.URL}
+	p := &visit{t: t, x: x, run: fmt.Sprintf("r_%s_%d", strings.ReplaceAll(t.Name(), "/", "_"), runs.Add(1)), url: srv.URL}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -117,7 +117,7 @@ type done struct {
 }
 
 // call makes a tool.Call as a surface would: decoded from JSON by the generated codec.
-func (p *page1) call(name string, args any) *tool.Call {
+func (p *visit) call(name string, args any) *tool.Call {
 	p.t.Helper()
 	text, err := json.Marshal(args)
 	if err != nil {
@@ -137,21 +137,21 @@ func (p *page1) call(name string, args any) *tool.Call {
 	return nil
 }
 
-func (p *page1) do(name string, args any) done { p.t.Helper(); return p.by(tool.SourceAX, name, args) }
+func (p *visit) do(name string, args any) done { p.t.Helper(); return p.by(tool.SourceAX, name, args) }
 
 // by makes one attempt by a source.
-func (p *page1) by(src tool.Source, name string, args any) done {
+func (p *visit) by(src tool.Source, name string, args any) done {
 	p.t.Helper()
 	return p.plan(tool.Plan{Number: 1, Source: src, Input: tool.InputMouse}, name, args)
 }
 
-func (p *page1) plan(plan tool.Plan, name string, args any) done {
+func (p *visit) plan(plan tool.Plan, name string, args any) done {
 	p.t.Helper()
 	return p.attempt(p.call(name, args), plan, tool.Needs{Text: true})
 }
 
 // attempt goes through the stages of an attempt, as the planner does. A result must be one that its tool may give.
-func (p *page1) attempt(call *tool.Call, plan tool.Plan, needs tool.Needs) (d done) {
+func (p *visit) attempt(call *tool.Call, plan tool.Plan, needs tool.Needs) (d done) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
@@ -195,7 +195,7 @@ func (p *page1) attempt(call *tool.Call, plan tool.Plan, needs tool.Needs) (d do
 }
 
 // truth reads an expression in the page's own world, by a second connection.
-func (p *page1) truth(expr string) string {
+func (p *visit) truth(expr string) string {
 	p.t.Helper()
 	p.x.pool.mu.Lock()
 	s := p.x.pool.sessions[p.run]

@@ -224,7 +224,7 @@ func (a *attempt) prove(ctx context.Context, did []string) (tool.Rollback, error
 }
 
 // differences names what is not as it was before the action.
-func (a *attempt) differences(o *look2) []string {
+func (a *attempt) differences(o *sight) []string {
 	b := a.before
 	var d []string
 	add := func(differs bool, what string) {

@@ -195,7 +195,7 @@ func (p *pool) event(ev devtools.Event) {
 	}
 	if e, ok := devtools.As(ev, target.TargetCreated); ok && e.TargetInfo != nil && e.TargetInfo.OpenerID != "" {
 		if s := p.byTarget(e.TargetInfo.OpenerID); s != nil {
-			s.tab.Popup()
+			s.tab.Popup(e.TargetInfo.TargetID)
 		}
 	}
 	if e, ok := devtools.As(ev, cdpbrowser.DownloadWillBegin); ok {

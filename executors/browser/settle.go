@@ -256,6 +256,9 @@ func (a *attempt) hold(ctx context.Context, d time.Duration) error {
 // comeToRest waits until the reaction is complete: its requests answered, what it opened loaded, the DOM still.
 func (a *attempt) comeToRest(ctx context.Context) error {
 	end := time.Now().Add(restLimit)
+	if a.tab.Since(a.sent).Popups > 0 {
+		a.tab.AwaitWindows(ctx, a.sent, netLimit)
+	}
 	for time.Now().Before(end) {
 		news := a.tab.Since(a.sent)
 		if news.Navigations > 0 || a.tab.Loading() {

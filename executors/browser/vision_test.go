@@ -105,7 +105,7 @@ func TestApplies(t *testing.T) {
 	t.Parallel()
 	x := &Executor{opts: Options{Vision: &seer{}}}
 	blind := &Executor{opts: Options{Vision: &seer{missing: errors.New("not installed")}}}
-	p := &page1{t: t, x: shared, run: "r_applies"}
+	p := &visit{t: t, x: shared, run: "r_applies"}
 	for _, c := range []struct {
 		name string
 		args map[string]any

@@ -61,23 +61,22 @@ func ack(ctx context.Context, p *devtools.Pending[empty]) error {
 	return because(ctx, err)
 }
 
-// Insert puts text in where the caret is, as an input method does. Keyboard input goes to the process of the frame that has the focus.
-func (t *Tab) Insert(ctx context.Context, in *Frame, text string) error {
-	return ack(ctx, devtools.Start(in.Session(), input.InsertText, input.InsertTextParams{Text: text}))
-}
-
-// TypeKeys types text key by key.
-func (t *Tab) TypeKeys(ctx context.Context, in *Frame, text string) error {
+// TypeText puts body in where the caret is, as an input method does, and then types keys one by one, all of it in one go: a page that saves
+// while one types must not come between. Keyboard input goes to the process of the frame that has the focus.
+func (t *Tab) TypeText(ctx context.Context, in *Frame, body, keys string) error {
 	s := in.Session()
 	var sent []*devtools.Pending[empty]
-	for _, r := range text {
+	if body != "" {
+		sent = append(sent, devtools.Start(s, input.InsertText, input.InsertTextParams{Text: body}))
+	}
+	for _, r := range keys {
 		for _, ev := range kb.Encode(r) {
 			sent = append(sent, devtools.Start(s, input.DispatchKeyEvent, *ev))
 		}
 	}
 	for _, p := range sent {
 		if err := ack(ctx, p); err != nil {
-			return fmt.Errorf("type %d characters: %w", utf8.RuneCountInString(text), err)
+			return fmt.Errorf("type %d characters: %w", utf8.RuneCountInString(body)+utf8.RuneCountInString(keys), err)
 		}
 	}
 	return nil

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 
 	"toolsvc/executors/browser/devtools"
 )
@@ -59,6 +62,7 @@ type log struct {
 	loader                     cdp.LoaderID
 	arrived                    time.Time // when the present document began
 	choosers, popups           int
+	windows                    []target.ID
 	downloads                  int
 }
 
@@ -258,12 +262,42 @@ func (t *Tab) caused(m Mark) (rs []Request, sure bool) {
 	return rs, sure
 }
 
-// Popup counts a window that the page opened.
-func (t *Tab) Popup() {
+// Popup takes note of a window that the page opened.
+func (t *Tab) Popup(id target.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.log.popups++
+	t.log.windows = append(t.log.windows[max(0, len(t.log.windows)-maxWindows+1):], id)
 	t.tell()
+}
+
+// maxWindows bounds the windows that are remembered.
+const maxWindows = 20
+
+// AwaitWindows waits until the windows that the page opened since the mark are loaded, or gone, at most max.
+func (t *Tab) AwaitWindows(ctx context.Context, m Mark, max time.Duration) {
+	t.mu.Lock()
+	opened := min(t.log.popups-m.Popups, len(t.log.windows))
+	ids := slices.Clone(t.log.windows[len(t.log.windows)-opened:])
+	t.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, max)
+	defer cancel()
+	conn := t.session.Conn()
+	for _, id := range ids {
+		s, err := conn.Attach(ctx, id)
+		if err != nil {
+			continue
+		}
+		yes := true
+		for ctx.Err() == nil {
+			r, err := devtools.Call(ctx, s, runtime.Evaluate, runtime.EvaluateParams{AwaitPromise: &yes, ReturnByValue: &yes,
+				Expression: "location.href === 'about:blank' ? new Promise(() => {}) : document.readyState === 'complete' || new Promise(r => addEventListener('load', () => r(true)))"})
+			if err == nil && r.ExceptionDetails == nil || errors.Is(err, devtools.ErrDetached) {
+				break // loaded, or gone; any other error means that its document was just replaced
+			}
+		}
+		devtools.Start(conn.Browser(), target.DetachFromTarget, target.DetachFromTargetParams{SessionID: s.ID})
+	}
 }
 
 // Download counts a download that the page began.

@@ -80,7 +80,7 @@ func (t *Tab) Loading() bool {
 	return t.frame(t.root).loading
 }
 
-// quietBriefly bounds the wait for requests that may never end.
+// streamAge is the age from which an open request counts as one that may never end.
 const streamAge = 3 * time.Second
 
 // busy counts requests since a mark that are open and not streams, nor so old that they look like one. The caller holds the lock.
