@@ -44,8 +44,11 @@ var flags = []string{
 	"--no-pings",
 	"--no-service-autorun",
 	"--safebrowsing-disable-auto-update",
+	"--gaia-url=https://127.0.0.1:1/",                    // it asks for signed-in accounts otherwise
+	"--component-updater=url-source=http://127.0.0.1:1/", // it asks for updates of components and extensions otherwise
+	"--extensions-update-frequency=1000000",
 	"--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,CertificateTransparencyComponentUpdater," +
-		"AutofillServerCommunication,InterestFeedContentSuggestions,NetworkTimeServiceQuerying,PaintHolding",
+		"AutofillServerCommunication,InterestFeedContentSuggestions,NetworkTimeServiceQuerying,PaintHolding,AccountConsistency",
 }
 
 // arguments of a browser with this profile directory.
