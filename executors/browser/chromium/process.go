@@ -206,10 +206,24 @@ func (p *Process) End() error {
 			return fmt.Errorf("end the browser: %w", err)
 		}
 		if p.awaitEnd(3 * time.Second) {
+			p.endGroup()
 			return nil
 		}
 	}
 	return fmt.Errorf("the browser (process %d) does not end", p.PID)
+}
+
+// endGroup ends what the browser left behind, so that nothing writes to its profile any more. The group is the browser's own: it was
+// started as its leader, and the id of a group is not given again while the group has members.
+func (p *Process) endGroup() {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for range 200 {
+		if syscall.Kill(-p.PID, syscall.SIGKILL) != nil {
+			return
+		}
+		<-tick.C
+	}
 }
 
 func (p *Process) awaitEnd(limit time.Duration) bool {
