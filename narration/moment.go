@@ -116,6 +116,20 @@ func (m Moment) Waiting(wait time.Duration, why Trouble) Event {
 	return m.event(RetryingStep, Warning, "say.waiting", map[string]string{"wait": l.duration(wait), "why": l.why(why)})
 }
 
+// AnswerGiven: the question was answered, and the run goes on.
+func (m Moment) AnswerGiven() Event { return m.event(AnalyzingCommand, Info, "say.answer_given", nil) }
+
+// Answered: the planner has given its final answer.
+func (m Moment) Answered(answer string) Event {
+	return m.event(Completing, Info, "say.answered", map[string]string{"answer": told(answer)})
+}
+
+// Paused: no step begins before the run is resumed.
+func (m Moment) Paused() Event { return m.event(PlanningSteps, Warning, "say.paused", nil) }
+
+// Resumed: the run goes on.
+func (m Moment) Resumed() Event { return m.event(PlanningSteps, Info, "say.resumed", nil) }
+
 // Completed: the run has ended, with every one of its m.Steps steps verified.
 func (m Moment) Completed() Event {
 	return m.event(Completing, Success, one("say.completed", m.Steps), map[string]string{"steps": strconv.Itoa(m.Steps)})

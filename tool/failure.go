@@ -42,7 +42,9 @@ const (
 	ConfirmationRequired Failure = "confirmation_required"
 	LoopDetected         Failure = "loop_detected"
 	OutcomeUnknown       Failure = "outcome_unknown"
-	Cancelled            Failure = "cancelled"
+	// QuestionExpired: nobody answered in time. It is not a refusal.
+	QuestionExpired Failure = "question_expired"
+	Cancelled       Failure = "cancelled"
 	// WorkerLost: the process that made the attempt died, or lost contact, before it could report.
 	WorkerLost Failure = "worker_lost"
 	// Internal is a fault of toolsvc itself (a store that cannot be written, a bug). Never retried blindly.
@@ -54,7 +56,7 @@ var Failures = []Failure{
 	TargetNotFound, WrongTarget, AmbiguousTarget, Covered, Moving, Disabled, NotReady, Stale, NoEffect, VerificationFailed,
 	VerificationUncertain, FrameGone, BrowserCrashed, InvalidArguments, MissingFields, MalformedResponse, Timeout, RateLimited,
 	ToolUnavailable, PreconditionFailed, PostconditionFailed, RollbackRefused, PolicyDenied, ConfirmationRequired, LoopDetected,
-	OutcomeUnknown, Cancelled, WorkerLost, Internal,
+	OutcomeUnknown, QuestionExpired, Cancelled, WorkerLost, Internal,
 }
 
 // Reason is the reason of a RetryHint that this failure leads to when it ends a call.
@@ -70,6 +72,8 @@ func (f Failure) Reason() Reason {
 		return ReasonOutcomeUnknown
 	case FrameGone, BrowserCrashed, ToolUnavailable, WorkerLost, Internal:
 		return ReasonToolUnavailable
+	case QuestionExpired:
+		return ReasonCancelled
 	case PostconditionFailed, RollbackRefused:
 		return ReasonPostconditionFailed
 	}

@@ -20,6 +20,8 @@ type Request struct {
 	Arguments json.RawMessage `json:"arguments"`
 	// IdempotencyKey makes a repeated request return the first one's result; "" for none.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
+	// Policy of the run that the call starts; nil is the default policy. A run that is there keeps its own.
+	Policy *Policy `json:"policy,omitempty"`
 }
 
 // NewCallID makes an identifier of a call: "c_" and 26 random characters.

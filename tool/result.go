@@ -8,9 +8,12 @@ import (
 
 // Result is what every call ends in, on every surface.
 type Result struct {
-	CallID       string          `json:"call_id"`
-	RunID        string          `json:"run_id"`
-	Tool         ID              `json:"tool"`
+	CallID string `json:"call_id"`
+	RunID  string `json:"run_id"`
+	Tool   ID     `json:"tool"`
+	// Status is needs_input while the call waits for the answer to Question; "" when it has ended.
+	Status       Status          `json:"status,omitempty"`
+	Question     *Question       `json:"question,omitempty"`
 	Result       json.RawMessage `json:"result,omitempty"`
 	Error        *Error          `json:"error,omitempty"`
 	RetryHint    *RetryHint      `json:"retry_hint,omitempty"`
@@ -50,7 +53,9 @@ type Repair struct {
 type Telemetry struct {
 	DurationMS int64 `json:"duration_ms"`
 	// QueuedMS is how long the call waited for the calls before it.
-	QueuedMS     int64  `json:"queued_ms"`
+	QueuedMS int64 `json:"queued_ms"`
+	// WaitedMS is how long the call backed off, or waited for a person.
+	WaitedMS     int64  `json:"waited_ms,omitempty"`
 	Model        string `json:"model"`
 	InputTokens  int64  `json:"input_tokens"`
 	OutputTokens int64  `json:"output_tokens"`
@@ -64,7 +69,7 @@ type RunLink struct {
 
 // OK reports a verified success.
 func (r *Result) OK() bool {
-	return r.Error == nil && r.Verification != nil && r.Verification.Verdict == VerdictSuccess
+	return r.Status == "" && r.Error == nil && r.Verification != nil && r.Verification.Verdict == VerdictSuccess
 }
 
 // Validate rejects a Result that breaks the contract. It is called where results leave the run; an invalid one is a bug of ours
@@ -77,6 +82,12 @@ func (r *Result) Validate() error {
 		}
 	}
 	reject(r.CallID == "" || r.Tool == "", "a result names its call and its tool")
+	reject((r.Status == "") != (r.Question == nil), "a call waits exactly when there is a question")
+	if r.Status != "" {
+		reject(r.Status != StatusNeedsInput, "a call that has not ended needs input")
+		reject(r.Result != nil || r.Verification != nil, "a call that waits has no result yet")
+		return errors.Join(errs...)
+	}
 	reject(r.Error == nil && r.Result == nil, "a result holds a result or an error")
 	reject(r.Error != nil && r.Result != nil, "a result and an error exclude each other")
 	reject(r.Error == nil && !r.OK(), "a result without an error needs a verdict of success")
