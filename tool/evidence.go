@@ -19,6 +19,13 @@ type Needs struct {
 	Elements []ElementQuery `json:"elements,omitempty"`
 	// Text asks for page.text, the visible text of the page.
 	Text bool `json:"text,omitempty"`
+	// Documents asks for files by their paths, as conditions do: document("README.md"). Their answers stand in the value "documents" of
+	// the evidence, by path.
+	Documents []string `json:"documents,omitempty"`
+	// DocumentText asks for the text of documents and of their sections.
+	DocumentText bool `json:"document_text,omitempty"`
+	// Links asks whether the links of documents lead somewhere.
+	Links bool `json:"links,omitempty"`
 }
 
 // Element is the answer to an ElementQuery: the state of the best match at the moment of observation.
