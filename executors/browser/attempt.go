@@ -41,7 +41,8 @@ type attempt struct {
 	skipped    string    // why nothing had to be dispatched
 	work       work
 	facts      facts
-	shown      []string // errors that were visible at any look since the dispatch, gone again or not
+	shown      []string               // errors that were visible at any look since the dispatch, gone again or not
+	records    map[*page.Frame]report // the latest record of each frame: a document that is replaced takes its own with it
 	settled    bool
 	fixed      bool // the facts come from a reconciliation, and are not weighed again
 	result     any
@@ -136,6 +137,11 @@ func (a *attempt) resolve(ctx context.Context, source tool.Source) error {
 		if err != nil {
 			return err
 		}
+		if calm, err := a.calmFrame(ctx, loc.frame); err != nil {
+			return err
+		} else if !calm {
+			continue // its document was replaced since
+		}
 		loc.notes = a.notes
 		a.loc = loc
 		if !a.act.acts() || loc.seen {
@@ -151,6 +157,29 @@ func (a *attempt) resolve(ctx context.Context, source tool.Source) error {
 		return err
 	}
 	return errStale
+}
+
+// calmLimit bounds the wait for an iframe that is loaded again and again.
+const calmLimit = 4 * time.Second
+
+// calmFrame waits, bounded, while the target's iframe is being loaded again and again: an action would be lost with the document that got
+// it. It reports whether the document is still the one in which the target was found.
+func (a *attempt) calmFrame(ctx context.Context, f *page.Frame) (bool, error) {
+	calm := true
+	for end := time.Now().Add(calmLimit); time.Now().Before(end); calm = false {
+		wait := f.Unrest()
+		if wait == 0 {
+			return calm, nil
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return false, ctx.Err()
+		}
+	}
+	return calm, nil
 }
 
 // Dispatch implements tool.Attempt.

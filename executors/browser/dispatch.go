@@ -16,6 +16,7 @@ import (
 // arm starts the record of the action in every frame. In the target's frame it takes the last look at the point as well, where the
 // target is an element; elsewhere it lets no mouse event through. false means that the target is not there, or covered, any more.
 func (a *attempt) arm(ctx context.Context, mode string, guard bool) (bool, error) {
+	a.records = nil
 	var others []*page.Call
 	for _, f := range a.tab.Frames() {
 		if a.loc == nil || f != a.loc.frame {

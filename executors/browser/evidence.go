@@ -238,7 +238,7 @@ func (a *attempt) evidence(o *sight) *tool.Evidence {
 	if a.settled && (a.act.acts() || a.act.kind == kindNavigate) {
 		f := a.facts
 		if a.act.acts() && a.skipped == "" && a.dispatched && !a.fixed {
-			f = a.weigh(o.reports)
+			f = a.weigh(a.remember(o.reports))
 		}
 		_, changed, proof := f.decide()
 		if a.skipped != "" {
@@ -246,6 +246,12 @@ func (a *attempt) evidence(o *sight) *tool.Evidence {
 		}
 		effect = map[string]any{"delivered": f.Delivered, "changed": changed, "mutations": f.Mutations, "requests": f.Requests, "navigated": f.Navigated,
 			"pixels": f.Pixels, "proof": proof}
+		if f.Blind && !f.Delivered { // nobody knows: a condition that reads it is undecided, not false
+			effect["delivered"] = nil
+		}
+		if f.Blind && !changed {
+			effect["changed"] = nil
+		}
 	}
 	return &tool.Evidence{
 		Values: map[string]any{

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -107,5 +108,81 @@ func TestStaleElementIsFoundAgain(t *testing.T) {
 	p.do("click", clickOn("Play")).must(t, tool.EffectConfirmed)
 	if got := p.truth("window.n"); got != "1" {
 		t.Errorf("clicked %s times", got)
+	}
+}
+
+// TestMovingButtonOnAStarvedPageIsReported: the page is so busy that hardly a frame is drawn, and between two of them a moving box looks
+// still.
+func TestMovingButtonOnAStarvedPageIsReported(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<style>#b{position:absolute;top:20px;animation:m 1s linear infinite alternate}@keyframes m{from{left:0}to{left:600px}}</style><button id=b onclick="window.n=1">Play</button>
+		<script>setInterval(()=>{const end=performance.now()+250;while(performance.now()<end);},260)</script>`)
+	p.do("click", clickOn("Play")).fails(t, tool.Moving)
+}
+
+// TestAnimationThatHoldsStillIsNoMovement: an animation is under way, but the button has been at its place for long.
+func TestAnimationThatHoldsStillIsNoMovement(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<style>#b{animation:m 60s linear infinite}@keyframes m{0%,99%{transform:none}100%{transform:scale(1.1)}}</style>`+
+		`<button id=b onclick="window.n=(window.n||0)+1;this.textContent='Done'">Play</button>`)
+	p.do("click", clickOn("Play")).must(t, tool.EffectConfirmed)
+}
+
+// TestFrameThatIsLoadedAgainAndAgain: a click would be lost with the document that gets it, so the frame is awaited, and the click counts.
+func TestFrameThatIsLoadedAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<iframe id=f src="/in" title=Player></iframe><script>let left=6;const again=setInterval(()=>{f.src=f.src;if(--left===0)clearInterval(again)},250)</script>`,
+		func(m *http.ServeMux) {
+			m.HandleFunc("GET /in", serve(`<button onclick="this.textContent='Stop';top.n=(top.n||0)+1">Play</button>`))
+		})
+	p.truth(`new Promise(r=>{const w=setInterval(()=>{if(left<4){clearInterval(w);r()}},5)})`)
+	d := p.do("click", clickOn("Play")).must(t, tool.EffectConfirmed)
+	if got := p.truth("window.n"); got != "1" || at(t, d.after, "effect", "delivered") != true {
+		t.Errorf("clicked %s times: %s", got, d.out.Proof)
+	}
+}
+
+// TestRecordIsKeptWhenTheFrameGoes: the document that got the click replaces itself afterwards; what its record told stays known.
+func TestRecordIsKeptWhenTheFrameGoes(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<iframe id=f src="/in" title=Player></iframe>`, func(m *http.ServeMux) {
+		m.HandleFunc("GET /in", serve(`<button onclick="this.textContent='Stop';top.n=(top.n||0)+1;setTimeout(()=>location.replace('/in'),60)">Play</button>`))
+	})
+	d := p.do("click", clickOn("Play")).must(t, tool.EffectConfirmed)
+	if p.truth("window.n") != "1" || at(t, d.after, "effect", "delivered") != true || at(t, d.after, "effect", "changed") != true {
+		t.Errorf("%v", d.after.Values["effect"])
+	}
+}
+
+// TestLostRecordIsNoProof: nobody knows whether an event was delivered whose record went with its document. Conditions that read it are
+// undecided then.
+func TestLostRecordIsNoProof(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<iframe id=f src="/in" title=Player></iframe>`, func(m *http.ServeMux) {
+		m.HandleFunc("GET /in", serve(`<button onclick="top.n=(top.n||0)+1">Play</button>`))
+	})
+	ctx := t.Context()
+	att, err := p.x.Begin(ctx, p.call("click", clickOn("Play")), tool.Plan{Number: 1, Source: tool.SourceCDP, Input: tool.InputMouse})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer att.Close()
+	a := att.(*attempt)
+	if err := att.Resolve(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := att.Observe(ctx, tool.Needs{}); err != nil {
+		t.Fatal(err)
+	}
+	p.truth(`new Promise(r=>{f.onload=r;f.contentWindow.location.replace('/in?again')})`)
+	a.dispatched, a.sent = true, a.tab.Mark()
+	a.work.types = []string{"click"}
+	out, err := att.Settle(ctx)
+	if err != nil || out.Effect != tool.EffectUnknown {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	after, err := att.Observe(ctx, tool.Needs{})
+	if err != nil || at(t, after, "effect", "delivered") != nil || at(t, after, "effect", "changed") != nil {
+		t.Errorf("%v, %v", after.Values["effect"], err)
 	}
 }

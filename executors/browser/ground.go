@@ -138,7 +138,7 @@ func (a *attempt) ground(ctx context.Context, source tool.Source) (*located, err
 			return nil, err
 		}
 		if source == tool.SourceAX {
-			if there, derr := a.viaDOM(ctx, dom); derr == nil && there != nil || ambiguous(derr) {
+			if there, derr := a.viaDOM(ctx, dom); (derr == nil && there != nil || ambiguous(derr)) && (there == nil || there.frame.Unrest() == 0) {
 				return nil, err // the DOM has it, the accessibility tree does not: the next source need not wait
 			}
 		}

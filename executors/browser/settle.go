@@ -59,7 +59,24 @@ func (a *attempt) collect(ctx context.Context) []framed {
 			out = append(out, framed{frames[i], *r})
 		}
 	}
-	return out
+	return a.remember(out)
+}
+
+// remember keeps the latest record of each frame, and adds those of frames whose document, with the record in it, has been replaced since.
+func (a *attempt) remember(reports []framed) []framed {
+	if a.records == nil {
+		a.records = map[*page.Frame]report{}
+	}
+	have := map[*page.Frame]bool{}
+	for _, r := range reports {
+		a.records[r.frame], have[r.frame] = r.rep, true
+	}
+	for f, r := range a.records {
+		if !have[f] {
+			reports = append(reports, framed{f, r})
+		}
+	}
+	return reports
 }
 
 // weigh puts what is known into facts.
@@ -92,7 +109,7 @@ func (a *attempt) weigh(reports []framed) facts {
 	f.Signs = slices.Compact(f.Signs)
 	f.Delivered = f.Delivered || a.tab.Heard(a.key, a.work.types...) || f.Navigated || a.act.kind == kindSelect && a.dispatched && a.work.picked == "" ||
 		a.act.kind == kindType && slices.Contains(f.Changes, "form")
-	f.Blind = !mine && !f.Navigated && !f.Delivered
+	f.Blind = !mine && !f.Navigated
 	certain := sure && len(caused) > 0 || f.Navigated || f.Dialogs+f.Popups+f.Choosers+f.Downloads > 0 || f.Pixels > 0
 	f.Unsure = !certain && (unsure || len(caused) > 0 && !sure && f.Mutations == 0 && len(f.Changes) == 0 && len(f.Signs) == 0)
 	return f

@@ -38,6 +38,22 @@ type Frame struct {
 	main            runtime.ExecutionContextID
 	order           int
 	loading         bool
+	arrivals        [2]time.Time // when the two latest documents began; those of an iframe only
+}
+
+// restlessFor is how long ago the latest of two documents may have come for the frame to count as one that is being loaded again and again.
+const restlessFor = 2 * time.Second
+
+// Unrest is how long it is until the frame can be taken to keep its document: 0, unless it is an iframe whose document was replaced a
+// moment ago, and then half as long again as the one before it lasted.
+func (f *Frame) Unrest() time.Duration {
+	f.tab.mu.Lock()
+	defer f.tab.mu.Unlock()
+	before, last := f.arrivals[0], f.arrivals[1]
+	if before.IsZero() || last.Sub(before) > restlessFor {
+		return 0
+	}
+	return max(0, last.Sub(before)*3/2-time.Since(last))
 }
 
 // frameEvent takes in what happens to frames and their contexts. The caller holds the lock.
@@ -98,6 +114,8 @@ func (t *Tab) frameEvent(ev devtools.Event) bool {
 			}
 			if e.Frame.ID == t.root {
 				t.log.navigated(e.Frame.LoaderID)
+			} else if f.url != "about:blank" && f.url != "about:srcdoc" {
+				f.arrivals = [2]time.Time{f.arrivals[1], time.Now()}
 			}
 		}
 	case cdppage.NavigatedWithinDocument.Method:

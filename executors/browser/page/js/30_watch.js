@@ -92,5 +92,5 @@ function rest(quiet, max) {
   });
 }
 
-// frames resolves after n frames, or after 100 ms each where nothing is drawn.
-const frame = () => new Promise(r => { const t = setTimeout(r, 100); requestAnimationFrame(() => { clearTimeout(t); r(); }); });
+// frame resolves after a frame, to its timestamp; or after 100 ms where nothing is drawn, to 0.
+const frame = () => new Promise(r => { const t = setTimeout(() => r(0), 100); requestAnimationFrame(at => { clearTimeout(t); r(at); }); });

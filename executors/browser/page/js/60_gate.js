@@ -115,37 +115,64 @@ function scroll(e) {
   return clipped;
 }
 
+// What an animation moves a box by.
+const GEOMETRY = /^(transform|translate|rotate|scale|zoom|left|right|top|bottom|inset\w*|margin\w*|padding\w*|width|height|(min|max)(Width|Height)|offset\w*|fontSize|lineHeight|gap|flex\w*)$/;
+
+// carried reports whether an animation is under way that may move the element: its own, or one of what holds it.
+function carried(e) {
+  for (const a of document.getAnimations()) {
+    const f = a.effect, t = a.playState === 'running' && f && f.target;
+    if (!t || !contains(t, e) || f.getComputedTiming().progress === null) continue;
+    try { if (f.getKeyframes().some(k => Object.keys(k).some(p => GEOMETRY.test(p)))) return true; } catch { return true; }
+  }
+  return false;
+}
+
+// Pulse counts the frames over which a box stood still. Only frames that were really drawn tell that something stands still: on a machine
+// that starves, a moving box looks the same for as long as no frame comes. Where nothing is drawn at all, many such looks stand for one.
+const CARRIED_FRAMES = 6, UNDRAWN = 4;
+class Pulse {
+  constructor() { this.n = 0; this.last = 0; this.blanks = 0; }
+  reset() { this.n = 0; this.blanks = 0; }
+  beat(at, carried) {
+    if (at > this.last) { this.last = at; this.n++; this.blanks = 0; } else if (!at && !carried && ++this.blanks >= UNDRAWN) { this.n++; this.blanks = 0; }
+  }
+  still(carried) { return this.n >= (carried ? CARRIED_FRAMES : 2); }
+}
+
 // gate waits until the element can be acted on, and returns where; or what stands in the way.
 // o: {id, pointer: a point is needed, known: {box, at} from an earlier look, max ms}
 async function gate(o) {
   let e = alive(element(o.id));
   if (!e || !e.isConnected) return {failure: 'stale'};
   const end = now() + o.max;
-  let scrolled = scroll(e), box = boxOf(e), since = now(), steady = 0, moved = false, replaced = 0, centred = false;
+  let scrolled = scroll(e), box = boxOf(e), since = now(), moved = false, replaced = 0, centred = false, at = 0;
+  const pulse = new Pulse();
   if (scrolled) await frame();
   // An earlier look at the same box, at least a frame ago, on a page where nothing has changed or moves: then it is still already.
   const early = o.known && !scrolled && now() - o.known.at >= 15 && same(o.known.box, box) && still(60) && !document.getAnimations().some(a => a.playState === 'running' && a.effect && a.effect.target && contains(a.effect.target, e));
-  if (early) steady = 1;
+  if (early) pulse.n = 1;
   for (let first = true;; first = false) {
-    if (!(first && early)) await frame();
+    if (!(first && early)) at = await frame();
+    const rides = carried(e), step = () => { if (first && early) pulse.n++; else pulse.beat(at, rides); };
     if (!e.isConnected) {
       const twin = alive(e);
       if (!twin || ++replaced > 200) return {failure: 'stale', replaced};
       e = twin; number(e);
       const b = boxOf(e);
-      if (same(b, box)) steady++; else { steady = 0; box = b; }
+      if (same(b, box)) step(); else { pulse.reset(); box = b; }
     } else {
       const b = boxOf(e);
-      if (same(b, box)) steady++; else { steady = 0; box = b; moved = true; }
+      if (same(b, box)) step(); else { pulse.reset(); box = b; moved = true; }
     }
-    if (steady >= 2 && visible(stand(e))) {
+    if (pulse.still(rides) && visible(stand(e))) {
       if (!enabled(e)) { const lacks = lacking(e); if (now() - since >= (o.patience || 0) * (lacks.length ? 1 : 4)) return {failure: 'disabled', lacking: lacks, words: describe(e)}; }
       else if (!o.pointer) break;
       else {
         const p = pointOn(e);
         if (p.x !== undefined) return {id: number(keep(e)), x: p.x, y: p.y, box: p.box, words: describe(e), moved, ms: now() - since};
-        if (p.out) { if (scrolled) return {failure: 'covered', words: describe(e), cover: {words: 'the edge of the page: it lies outside of what can be scrolled to', kind: '', close: null}}; scroll(e); scrolled = true; e.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'}); steady = 0; continue; }
-        if (!centred) { centred = true; e.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'}); steady = 0; await frame(); continue; } // out from under a sticky header
+        if (p.out) { if (scrolled) return {failure: 'covered', words: describe(e), cover: {words: 'the edge of the page: it lies outside of what can be scrolled to', kind: '', close: null}}; scroll(e); scrolled = true; e.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'}); pulse.reset(); continue; }
+        if (!centred) { centred = true; e.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'}); pulse.reset(); await frame(); continue; } // out from under a sticky header
         if (now() - since >= (o.patience || 0)) return {failure: 'covered', words: describe(e), cover: p.cover ? coverOf(p.cover, e) : {words: 'nothing that can be named', kind: '', close: null}};
       }
     }
