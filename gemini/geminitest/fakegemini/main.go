@@ -1,0 +1,56 @@
+// Command fakegemini serves a script as the Gemini API would answer it, on loopback, until it is interrupted:
+//
+//	go run ./gemini/geminitest/fakegemini script.yaml
+//	toolsvc serve --gemini-url http://127.0.0.1:8931
+//
+// It prints its URL to standard output, and what it refuses to standard error when it ends.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"toolsvc/gemini/geminitest"
+)
+
+func main() {
+	addr := flag.String("addr", "127.0.0.1:8931", "address to listen on; port 0 for any free one")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: fakegemini [-addr host:port] script.yaml")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() != 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := run(*addr, flag.Arg(0)); err != nil {
+		fmt.Fprintln(os.Stderr, "fakegemini:", err)
+		os.Exit(1)
+	}
+}
+
+func run(addr, path string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	script, err := geminitest.Load(path)
+	if err != nil {
+		return err
+	}
+	s, err := geminitest.Serve(addr, script)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	fmt.Println(s.URL())
+	<-ctx.Done()
+	fmt.Fprintf(os.Stderr, "%d requests\n", len(s.Requests()))
+	for _, why := range s.Refused() {
+		fmt.Fprintln(os.Stderr, "refused:", why)
+	}
+	return nil
+}
