@@ -16,6 +16,15 @@ var deepSize = types.NewSizeCalculator()
 // CallCost implements cost.ActualCostEstimator; nil keeps CEL's own charge.
 func (charges) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	switch function {
+	case sectionOf, unchangedOutside:
+		charge := uint64(2 * maxItems)
+		return &charge
+	case textDigest:
+		charge := uint64(1)
+		if s, ok := args[0].(types.String); ok {
+			charge += uint64(len(s)) / 10
+		}
+		return &charge
 	case operators.Equals, operators.NotEquals, operators.In:
 		if len(args) != 2 || !isContainer(args[0]) || !isContainer(args[1]) {
 			return nil

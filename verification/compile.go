@@ -109,6 +109,13 @@ func (c *Conditions) collectNeeds() tool.Issues {
 	seen := map[tool.ElementQuery]bool{}
 	for _, one := range slices.Concat(c.pre, c.post) {
 		c.needs.Text = c.needs.Text || one.text
+		c.needs.DocumentText = c.needs.DocumentText || one.documentText
+		c.needs.Links = c.needs.Links || one.links
+		for _, d := range one.documents {
+			if path, err := d.resolve(c.args); err == nil && !slices.Contains(c.needs.Documents, path) {
+				c.needs.Documents = append(c.needs.Documents, path)
+			}
+		}
 		for _, e := range one.elements {
 			q, err := e.query(c.args)
 			if err != nil || seen[q] {
@@ -122,14 +129,23 @@ func (c *Conditions) collectNeeds() tool.Issues {
 		return tool.Issues{{Path: "/expect", Constraint: tool.ConstraintCondition, Limit: maxElements,
 			Message: fmt.Sprintf("The conditions look at %d elements, more than the %d allowed.", n, maxElements)}}
 	}
+	if n := len(c.needs.Documents); n > maxDocuments {
+		return tool.Issues{{Path: "/expect", Constraint: tool.ConstraintCondition, Limit: maxDocuments,
+			Message: fmt.Sprintf("The conditions look at %d documents, more than the %d allowed.", n, maxDocuments)}}
+	}
 	return nil
 }
 
-// unresolved reports elements that a caller's condition names by an argument that the caller did not give.
+// unresolved reports elements and documents that a caller's condition names by an argument that the caller did not give.
 func (c *condition) unresolved(args any) tool.Issues {
 	var is tool.Issues
 	for _, e := range c.elements {
 		if _, err := e.query(args); err != nil {
+			is = append(is, tool.Issue{Constraint: tool.ConstraintCondition, Got: clip(c.Expression, maxGot), Message: err.Error()})
+		}
+	}
+	for _, d := range c.documents {
+		if _, err := d.resolve(args); err != nil {
 			is = append(is, tool.Issue{Constraint: tool.ConstraintCondition, Got: clip(c.Expression, maxGot), Message: err.Error()})
 		}
 	}

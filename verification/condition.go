@@ -22,8 +22,10 @@ type condition struct {
 	reads []read
 	// elements are the elements that it looks at.
 	elements []elementRead
-	// text: it reads page.text.
-	text bool
+	// documents are the documents that it asks for by their paths.
+	documents []documentRead
+	// text: it reads page.text. documentText and links are the costly parts of documents.
+	text, documentText, links bool
 	// expected says in words what holds when the condition holds.
 	expected string
 }
@@ -59,7 +61,8 @@ func (e *environment) compile(c tool.Condition) (*condition, tool.Issues) {
 		report.add(problem{message: "the condition cannot be planned: " + clip(err.Error(), maxShown)})
 		return nil, report.issues()
 	}
-	compiled := &condition{Condition: c, program: program, reads: a.reads, elements: a.elements, text: a.text, expected: c.Message}
+	compiled := &condition{Condition: c, program: program, reads: a.reads, elements: a.elements, documents: a.documents,
+		text: a.text, documentText: a.documentText, links: a.links, expected: c.Message}
 	if compiled.expected == "" {
 		compiled.expected = clip(inWords(checked, checked.Expr()), maxShown)
 	}

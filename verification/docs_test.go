@@ -80,7 +80,8 @@ func TestReferenceNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(text)
-	for _, section := range []struct{ title, of string }{{"**`page`**", "page"}, {"**`target`** and", "target"}, {"**`effect`**", "effect"}} {
+	for _, section := range []struct{ title, of string }{{"**`page`**", "page"}, {"**`target`** and", "target"}, {"**`effect`**", "effect"},
+		{"**`document`** and", "document"}, {"**`document.sections`** and", `document.section("x")`}} {
 		_, rest, ok := strings.Cut(page, section.title)
 		if !ok {
 			t.Fatalf("there is no %s", section.title)

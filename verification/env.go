@@ -56,7 +56,7 @@ var base = sync.OnceValues(func() (*cel.Env, error) {
 		ext.Lists(ext.ListsMaxRangeSize(maxItems)),
 		ext.TwoVarComprehensions(),
 		elementFunctions(adapter),
-	}, textFunctions()...)...)
+	}, slices.Concat(textFunctions(), documentFunctions(adapter))...)...)
 })
 
 // elementFunctions declares element(name[, role]) and before_element(name[, role]). The macros pass the evidence on as a hidden
@@ -132,8 +132,8 @@ func newEnvironment(spec *tool.Spec, p phase) (*environment, error) {
 		opts = append(opts, cel.Variable(name, variables[name]))
 		env.variables = append(env.variables, name)
 	}
-	for _, hidden := range []string{elementsAfter, elementsBefore} {
-		if p == after || p == before && hidden == elementsAfter {
+	for _, hidden := range []string{elementsAfter, elementsBefore, documentsAfter, documentsBefore} {
+		if p == after || p == before && (hidden == elementsAfter || hidden == documentsAfter) {
 			opts = append(opts, cel.Variable(hidden, cel.DynType))
 		}
 	}

@@ -14,33 +14,59 @@ import (
 // every operation on text is linear, its input and its result are bounded, and the cost limit charges for each character.
 func (e *environment) estimate(checked *cel.Ast) (uint64, error) {
 	sizing := cost.AggregateSizingStrategy(types.SizeCalculatorStringUnitLength(maxText))
-	est, err := e.cel.EstimateCost(checked, sizes{}, append(bounded(), cost.WithSizingStrategy(sizing))...)
+	est, err := e.cel.EstimateCost(checked, sizes{madeMaps: makesMaps(checked)}, append(bounded(), cost.WithSizingStrategy(sizing))...)
 	return est.Max, err
 }
 
 // sizes answers the estimator's questions.
-type sizes struct{}
+type sizes struct {
+	// madeMaps: the expression makes maps itself, so that not everything that is selected comes from evidence.
+	madeMaps bool
+}
+
+// makesMaps reports whether an expression makes maps that hold something.
+func makesMaps(checked *cel.Ast) bool {
+	made := false
+	ast.PostOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(x ast.Expr) {
+		made = made || x.Kind() == ast.MapKind && x.AsMap().Size() > 0
+	}))
+	return made
+}
 
 // EstimateSize implements cost.Estimator. It knows what comes from evidence, by its type; of what an expression makes itself, the
 // estimator finds the size, or takes the worst.
-func (sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
+func (s sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	if node.Type() == nil {
 		return nil
 	}
-	if len(node.Path()) == 0 && !isElementField(node) {
+	if len(node.Path()) == 0 && !isElementField(node) && (s.madeMaps || !isField(node)) {
 		return nil
 	}
 	return sizeOf(node.Type(), 2)
 }
 
-// isElementField recognises element("…").value, which has no path because it starts from a call.
+// isElementField recognises element("…").value, document("…").words and document.section("…").parts, which have no path because they start
+// from a call.
 func isElementField(node cost.AstNode) bool {
 	x := node.Expr()
 	if x == nil || x.Kind() != ast.SelectKind {
 		return false
 	}
 	x = x.AsSelect().Operand()
-	return x.Kind() == ast.CallKind && x.AsCall().FunctionName() == lookupElement
+	if x.Kind() != ast.CallKind {
+		return false
+	}
+	switch x.AsCall().FunctionName() {
+	case lookupElement, lookupDocument, sectionOf:
+		return true
+	}
+	return false
+}
+
+// isField recognises a field of an object whose path is lost, such as s.parts of a filtered list. Objects are never made by an expression,
+// so that it comes from evidence.
+func isField(node cost.AstNode) bool {
+	return node.Expr() != nil && node.Expr().Kind() == ast.SelectKind
 }
 
 // sizeOf is the largest size of a value of evidence. Values without a declared type are taken to nest to some depth.
@@ -70,8 +96,13 @@ func upTo(most uint64, elem *cost.SizeEstimate) *cost.SizeEstimate {
 
 // EstimateCallCost implements cost.Estimator, for functions whose result the estimator cannot size.
 func (sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, _ []cost.AstNode) *cost.CallEstimate {
-	if function == lookupElement {
+	switch function {
+	case lookupElement:
 		return cost.NewCallEstimate(cost.FixedCostEstimate(maxElements), upTo(1, nil))
+	case lookupDocument, textDigest:
+		return cost.NewCallEstimate(cost.FixedCostEstimate(1), upTo(1, nil))
+	case sectionOf, unchangedOutside:
+		return cost.NewCallEstimate(cost.FixedCostEstimate(2*maxItems), upTo(1, nil))
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ const actedSchema = `{"type":"object","additionalProperties":false,"required":["
 const shopBefore = `{"values":{
   "page":{"url":"http://shop/","title":"Shop","ready":true,"text":"Welcome","dialogs":[],"errors":["old warning"],"requests":[],"media":[{"paused":true,"current_time":1.5,"ended":false}]},
   "target":{"exists":true,"visible":true,"enabled":true,"value":"","name":"Play","role":"button","count":1},
-  "document":{"words":120,"sections":[{"title":"Intro"}]}},
+  "document":{"path":"a.md","exists":true,"words":120,"sections":[{"title":"Intro"}],"front_matter":{"words":120}}},
  "elements":[{"query":{"name":"Play","role":"button"},"state":{"exists":true,"visible":true,"text":"Play","count":1}}]}`
 
 const shopAfter = `{"values":{
@@ -35,7 +35,8 @@ const shopAfter = `{"values":{
    "media":[{"paused":false,"current_time":2.5,"ended":false}]},
   "target":{"exists":true,"visible":true,"enabled":true,"checked":true,"value":"Hello","selected":["jp"],"selected_labels":["Japan"],"name":"Play","role":"button","count":1},
   "effect":{"delivered":true,"changed":true,"mutations":4,"requests":2,"navigated":false,"pixels":0.02,"proof":"4 nodes changed"},
-  "document":{"words":130,"ratio":0.5,"sections":[{"title":"Intro"},{"title":"End"}],"meta":{"b":1,"a":2}},
+  "document":{"path":"a.md","exists":true,"words":130,"sections":[{"title":"Intro"},{"title":"End"}],
+   "front_matter":{"words":130,"ratio":0.5,"meta":{"b":1,"a":2}}},
   "exit_code":0,"stdout":"all ok\n","stderr":""},
  "elements":[
   {"query":{"name":"Play","role":"button"},"state":{"exists":true,"visible":true,"enabled":true,"text":"Play","count":1}},

@@ -61,6 +61,15 @@ func (f *facts) resolve(name string) (any, error) {
 		return elementsOf(f.now)
 	case elementsBefore:
 		return elementsOf(f.before)
+	case documentsAfter, documentsBefore:
+		e := f.now
+		if name == documentsBefore {
+			e = f.before
+		}
+		if e == nil {
+			return nil, errors.New("there is no evidence of documents")
+		}
+		return documentsOf(e.Values)
 	case "before":
 		if f.before == nil || f.before.Values == nil {
 			return nil, errors.New("there is no evidence from before the action")
@@ -90,6 +99,9 @@ func evidenceOf(e *tool.Evidence, name string) (any, error) {
 	t, ok := evidenceTypes[name]
 	if !ok {
 		return nil, fmt.Errorf("there is no variable %s", name)
+	}
+	if name == "document" {
+		return readDocument(v)
 	}
 	if t.Kind() == types.StructKind {
 		return canonicalObject(t.TypeName(), v)
@@ -190,6 +202,20 @@ var errAbsent = errors.New("is absent")
 
 // value returns what a read finds, or why it finds nothing.
 func (f *facts) value(r read) (any, error) {
+	if r.outside != nil {
+		now, err := f.value(r.outside.now)
+		if err != nil {
+			return nil, err
+		}
+		before, err := f.value(r.outside.before)
+		if err != nil {
+			return nil, err
+		}
+		return changedOutside(now, r.outside.names, before)
+	}
+	if r.document != nil {
+		return f.documentValue(r)
+	}
 	if r.element == nil {
 		v, _ := f.ResolveName(r.variable)
 		return follow(v, r.steps)
@@ -214,6 +240,14 @@ func (f *facts) value(r read) (any, error) {
 // follow goes into a canonical value.
 func follow(v any, steps []step) (any, error) {
 	for _, s := range steps {
+		if s.call != "" {
+			section, err := findSection(v, s.name)
+			if err != nil {
+				return nil, errAbsent
+			}
+			v = section
+			continue
+		}
 		switch x := v.(type) {
 		case map[string]any:
 			v = x[s.name]
@@ -247,6 +281,44 @@ func (e elementRead) query(args any) (tool.ElementQuery, error) {
 		return tool.ElementQuery{}, fmt.Errorf("%s is empty, so it names no element", e.name)
 	}
 	return tool.ElementQuery{Name: name, Role: role}, nil
+}
+
+// documentValue returns what a read finds in a document that is asked for by its path.
+func (f *facts) documentValue(r read) (any, error) {
+	path, err := r.document.resolve(f.args)
+	if err != nil {
+		return nil, errUnobserved
+	}
+	from := documentsAfter
+	if r.document.before {
+		from = documentsBefore
+	}
+	v, _ := f.ResolveName(from)
+	docs, _ := v.(map[string]any)
+	doc, ok := docs[path]
+	if !ok {
+		return nil, errUnobserved
+	}
+	return follow(doc, r.steps)
+}
+
+// resolve finds the path that the document is asked for by.
+func (d documentRead) resolve(args any) (string, error) {
+	path := d.path.text
+	if d.path.args != nil {
+		v, err := follow(args, d.path.args)
+		if err != nil {
+			return "", fmt.Errorf("%s is not in the payload, so it names no document", d.path)
+		}
+		var ok bool
+		if path, ok = v.(string); !ok {
+			return "", fmt.Errorf("%s is %s, so it names no document", d.path, kindOf(v))
+		}
+	}
+	if path == "" {
+		return "", fmt.Errorf("%s is empty, so it names no document", d.path)
+	}
+	return path, nil
 }
 
 func (o operand) resolve(args any) (string, error) {

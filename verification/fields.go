@@ -48,11 +48,11 @@ var (
 		"navigated": cel.BoolType, "pixels": cel.DoubleType, "proof": cel.StringType,
 	})
 	beforeObject = newObject("the evidence before", map[string]*cel.Type{
-		"page": pageObject.celType(), "target": elementObject.celType(), "document": cel.DynType,
+		"page": pageObject.celType(), "target": elementObject.celType(), "document": documentObject.celType(),
 		"exit_code": cel.IntType, "stdout": cel.StringType, "stderr": cel.StringType,
 	})
 
-	evidenceObjects = []*object{dialogObject, requestObject, mediaObject, pageObject, elementObject, effectObject, beforeObject}
+	evidenceObjects = append([]*object{dialogObject, requestObject, mediaObject, pageObject, elementObject, effectObject, beforeObject}, documentObjects...)
 )
 
 // phase is when a condition is evaluated, which decides what it can know.
@@ -74,11 +74,11 @@ func evidenceVariables(p phase) map[string]*cel.Type {
 	case after:
 		return map[string]*cel.Type{
 			"page": pageObject.celType(), "target": elementObject.celType(), "effect": effectObject.celType(),
-			"before": beforeObject.celType(), "document": cel.DynType,
+			"before": beforeObject.celType(), "document": documentObject.celType(),
 			"exit_code": cel.IntType, "stdout": cel.StringType, "stderr": cel.StringType,
 		}
 	case before:
-		return map[string]*cel.Type{"page": pageObject.celType(), "document": cel.DynType}
+		return map[string]*cel.Type{"page": pageObject.celType(), "document": documentObject.celType()}
 	}
 	return nil
 }

@@ -160,7 +160,10 @@ func (r *reporter) unknownVariable(name string) problem {
 }
 
 func (r *reporter) unknownFunction(name string, args int) problem {
-	if strings.HasPrefix(name, "@") {
+	switch {
+	case name == lookupDocument:
+		name = "document"
+	case strings.HasPrefix(name, "@"):
 		name = "element"
 	}
 	macros := r.env.macros()

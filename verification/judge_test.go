@@ -74,8 +74,10 @@ func TestConditions(t *testing.T) {
 		{`result.status in [200, 201]`, "passed"},
 		{`document.words == before.document.words + 10`, "passed"},
 		{`document.words + 1 == 131`, "passed"},
-		{`document.words - 1.5 < 129`, "passed"},
-		{`document.ratio == 0.5 && document.words > 100`, "passed"},
+		{`document.front_matter.words == before.document.front_matter.words + 10`, "passed"},
+		{`document.front_matter.words + 1 == 131`, "passed"},
+		{`document.front_matter.words - 1.5 < 129`, "passed"},
+		{`document.front_matter.ratio == 0.5 && document.front_matter.words > 100`, "passed"},
 		{`size(document.sections) == 2`, "passed"},
 		{`document.sections.size() > before.document.sections.size()`, "passed"},
 		{`document.sections.exists(s, s.title == "End")`, "passed"},
@@ -110,11 +112,11 @@ func TestConditions(t *testing.T) {
 		{`target.expanded && page.ready`, "undecided"},
 		{`page.requests.exists(r, r.status == 201)`, "passed"},
 		// A dynamic value that is no bool, an entry that is not there, an overflow, a division by zero.
-		{`document.words`, "undecided"},
-		{`document.nothing == 1`, "undecided"},
-		{`document.words.deeper == 1`, "undecided"},
-		{`document.words == "130"`, "failed"},
-		{`document.words < "130"`, "undecided"},
+		{`document.front_matter.words`, "undecided"},
+		{`document.front_matter.nothing == 1`, "undecided"},
+		{`document.front_matter.words.deeper == 1`, "undecided"},
+		{`document.front_matter.words == "130"`, "failed"},
+		{`document.front_matter.words < "130"`, "undecided"},
 		{`page.requests[7].status == 200`, "undecided"},
 		{`1 / (effect.mutations - 4) == 1`, "undecided"},
 		{`9223372036854775807 + effect.mutations > 0`, "undecided"},
@@ -139,7 +141,7 @@ func TestConditions(t *testing.T) {
 		{`page.requests == before.page.requests`, "failed"},
 		{`page.requests[0] == page.requests[1]`, "failed"},
 		// Maps are walked in the order of their keys.
-		{`document.meta.map(k, k) == ["a", "b"]`, "passed"},
+		{`document.front_matter.meta.map(k, k) == ["a", "b"]`, "passed"},
 		{`args.headers.map(k, k) == ["a", "b"]`, "passed"},
 		{`args.headers == {"b": "2", "a": "1"}`, "passed"},
 		{`{"jp": "Japan", "de": "Germany"}[target.selected[0]] == "Japan"`, "passed"},
@@ -239,9 +241,9 @@ func TestHugeEvidenceIsUndecided(t *testing.T) {
 	for range 100 {
 		deep = []any{deep}
 	}
-	after := &tool.Evidence{Values: map[string]any{"page": map[string]any{"text": long, "errors": many, "title": "Shop"}, "document": deep}}
+	after := &tool.Evidence{Values: map[string]any{"page": map[string]any{"text": long, "errors": many, "title": "Shop"}, "document": map[string]any{"front_matter": map[string]any{"deep": deep}}}}
 	conditions, issues := verification.Compile(fullSpec(), json.RawMessage(`{}`), []string{
-		`page.text != ""`, `!page.errors.exists(e, e == "x")`, `document != 1`, `page.title == "Shop"`})
+		`page.text != ""`, `!page.errors.exists(e, e == "x")`, `document.front_matter.deep != 1`, `page.title == "Shop"`})
 	if issues != nil {
 		t.Fatal(issues)
 	}
@@ -307,7 +309,7 @@ func TestReceiptsAreShort(t *testing.T) {
 	after.Values["page"].(map[string]any)["errors"] = errs
 	var many []string
 	for i := range 20 {
-		many = append(many, fmt.Sprintf("document.f%d == 1", i))
+		many = append(many, fmt.Sprintf("document.front_matter.f%d == 1", i))
 	}
 	conditions, issues := verification.Compile(fullSpec(), json.RawMessage(fullArgs), []string{`page.text != "" && page.errors.size() == 900`, strings.Join(many, " || ")})
 	if issues != nil {
@@ -319,7 +321,7 @@ func TestReceiptsAreShort(t *testing.T) {
 			t.Errorf("%d bytes: %s", len(value), value)
 		}
 	}
-	if o := v.Checks[1].Observed; !strings.Contains(o, "document.f5 is absent; 14 more values; undecided") {
+	if o := v.Checks[1].Observed; !strings.Contains(o, "document.front_matter.f5 is absent; 14 more values; undecided") {
 		t.Error(o)
 	}
 	if len(v.Explanation) > 1000 {
@@ -331,8 +333,8 @@ func TestReceiptsAreShort(t *testing.T) {
 // evidence comes from this process or from a store.
 func TestDeterminism(t *testing.T) {
 	t.Parallel()
-	expressions := []string{`page.errors.all(e, e in before.page.errors)`, `document.meta.map(k, k)[0] == "a"`, `document.meta.exists(k, document.missing[k] == 1)`,
-		`document == 1`, `target.expanded`, `page == before.page`, `effect.mutations == 4`, `document.bad == 1`,
+	expressions := []string{`page.errors.all(e, e in before.page.errors)`, `document.front_matter.meta.map(k, k)[0] == "a"`, `document.front_matter.meta.exists(k, document.front_matter.missing[k] == 1)`,
+		`document == before.document`, `target.expanded`, `page == before.page`, `effect.mutations == 4`, `document.front_matter.bad == 1`,
 		`page.requests.all(r, r.status < 400)`, `result.rows.exists(r, r.id == 2)`}
 	args := json.RawMessage(fullArgs)
 	conditions, issues := verification.Compile(fullSpec(), args, expressions)
@@ -345,7 +347,7 @@ func TestDeterminism(t *testing.T) {
 			Values: map[string]any{
 				"page":     map[string]any{"ready": true, "errors": []string{"a", "b"}, "requests": []map[string]any{{"method": "GET", "url": "u", "status": 200}}},
 				"effect":   map[string]any{"mutations": uint8(4), "pixels": float32(0.5)},
-				"document": map[string]any{"meta": map[string]int{"b": 1, "a": 2}, "n": json.Number("7"), "list": [2]int{1, 2}},
+				"document": map[string]any{"front_matter": map[string]any{"meta": map[string]int{"b": 1, "a": 2}, "n": json.Number("7"), "list": [2]int{1, 2}}},
 				"target":   map[string]any{"checked": true},
 			},
 			Elements: []tool.Element{{Query: tool.ElementQuery{Name: "Play"}, State: map[string]any{"count": int64(1)}}},

@@ -11,15 +11,30 @@ import (
 
 // read is one value that an expression reads: a variable or an element, and the way into it.
 type read struct {
-	variable string       // page, args, …; "" for an element
-	element  *elementRead // nil for a variable
+	variable string        // page, args, …; "" for the others
+	element  *elementRead  // of element()
+	document *documentRead // of document()
 	steps    []step
+	outside  *outsideRead // of unchanged_outside(); alone
 }
 
-// step goes into an object by name or into a list by index.
+// step goes into an object by name or into a list by index, or from a document to one of its sections.
 type step struct {
 	name  string
-	index int // only when name is ""
+	index int    // only when name is ""
+	call  string // "section": name is its heading
+}
+
+// documentRead is a call of document() or before_document(): the path is a text or a value of args.
+type documentRead struct {
+	before bool
+	path   operand
+}
+
+// outsideRead is a call of unchanged_outside().
+type outsideRead struct {
+	now, before read
+	names       []string
 }
 
 // elementRead is a call of element() or before_element(): the name and the role are each a text or a value of args.
@@ -36,15 +51,19 @@ type operand struct {
 
 // analysis is what an expression reads.
 type analysis struct {
-	reads    []read
-	elements []elementRead
-	text     bool
+	reads     []read
+	elements  []elementRead
+	documents []documentRead
+	text      bool
+	// documentText and links: it reads the text of documents or of sections, or where links lead.
+	documentText, links bool
 }
 
 // analyse walks a checked tree. An element whose name is known only while the condition is evaluated is reported as a problem,
 // because evidence is collected earlier.
 func analyse(checked *ast.AST, report *reporter) analysis {
 	w := &walker{checked: checked, report: report, seen: map[string]bool{}}
+	w.costly()
 	w.visit(checked.Expr(), nil)
 	return w.analysis
 }
@@ -81,9 +100,14 @@ func (w *walker) visit(x ast.Expr, local *scope) {
 	case ast.CallKind:
 		call := x.AsCall()
 		switch call.FunctionName() {
-		case operators.Index, lookupElement:
+		case operators.Index, lookupElement, lookupDocument, sectionOf:
 			w.path(x, local)
 			return
+		case unchangedOutside:
+			if r, ok := w.outside(call, local); ok {
+				w.record(r)
+				return
+			}
 		}
 		if call.IsMemberFunction() {
 			w.visit(call.Target(), local)
@@ -112,6 +136,55 @@ func (w *walker) visit(x ast.Expr, local *scope) {
 	}
 }
 
+// costly finds out whether the expression reads what evidence holds only on request, by the types of what it reads from; of a value
+// without a type it is assumed.
+func (w *walker) costly() {
+	ast.PostOrderVisit(w.checked.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
+		if x.Kind() != ast.SelectKind {
+			return
+		}
+		of := w.checked.GetType(x.AsSelect().Operand().ID())
+		is := func(o *object) bool { return of.Kind() == types.DynKind || of.TypeName() == o.name }
+		switch x.AsSelect().FieldName() {
+		case "text":
+			w.documentText = w.documentText || is(documentObject) || is(sectionObject)
+		case "resolves", "problem":
+			w.links = w.links || is(linkObject)
+		case "broken_links":
+			w.links = w.links || is(documentObject)
+		}
+	}))
+}
+
+// outside reads a call of unchanged_outside() whose headings are written out.
+func (w *walker) outside(call ast.CallExpr, local *scope) (read, bool) {
+	if !call.IsMemberFunction() || len(call.Args()) != 2 {
+		return read{}, false
+	}
+	var names []string
+	if name, ok := literalString(call.Args()[0]); ok {
+		names = []string{name}
+	} else if call.Args()[0].Kind() == ast.ListKind {
+		for _, e := range call.Args()[0].AsList().Elements() {
+			name, ok := literalString(e)
+			if !ok {
+				return read{}, false
+			}
+			names = append(names, name)
+		}
+	} else {
+		return read{}, false
+	}
+	inner := &walker{checked: w.checked, report: w.report, seen: map[string]bool{}}
+	inner.visit(call.Target(), local)
+	inner.visit(call.Args()[1], local)
+	w.elements, w.documents = append(w.elements, inner.elements...), append(w.documents, inner.documents...)
+	if len(inner.reads) != 2 {
+		return read{}, false
+	}
+	return read{outside: &outsideRead{now: inner.reads[0], before: inner.reads[1], names: names}}, true
+}
+
 // path records the chain of fields and constant indexes that ends in x.
 func (w *walker) path(x ast.Expr, local *scope) {
 	var steps []step // from the end
@@ -134,6 +207,16 @@ func (w *walker) path(x ast.Expr, local *scope) {
 				x = call.Args()[0]
 				continue
 			}
+			if call.FunctionName() == sectionOf && call.IsMemberFunction() && len(call.Args()) == 1 {
+				if name, ok := literalString(call.Args()[0]); ok {
+					steps = append(steps, step{call: sectionOf, name: name})
+				} else {
+					w.visit(call.Args()[0], local)
+					steps = steps[:0]
+				}
+				x = call.Target()
+				continue
+			}
 		}
 		break
 	}
@@ -149,6 +232,10 @@ func (w *walker) path(x ast.Expr, local *scope) {
 	case x.Kind() == ast.CallKind && x.AsCall().FunctionName() == lookupElement:
 		if e, ok := w.element(x, local); ok {
 			w.record(read{element: &e, steps: steps})
+		}
+	case x.Kind() == ast.CallKind && x.AsCall().FunctionName() == lookupDocument:
+		if d, ok := w.document(x, local); ok {
+			w.record(read{document: &d, steps: steps})
 		}
 	default:
 		w.visit(x, local)
@@ -174,6 +261,25 @@ func (w *walker) record(r read) {
 	if r.element != nil {
 		w.elements = append(w.elements, *r.element)
 	}
+	if r.document != nil {
+		w.documents = append(w.documents, *r.document)
+	}
+}
+
+// document reads the argument of a call of document().
+func (w *walker) document(x ast.Expr, local *scope) (documentRead, bool) {
+	args := x.AsCall().Args()
+	o, ok := asOperand(args[1], local)
+	switch {
+	case !ok:
+		w.report.at(w.checked, args[1].ID(), problem{message: "the path of a document is a text in quotes or a value of args, such as args.path, " +
+			"because evidence is collected before conditions are evaluated"})
+		return documentRead{}, false
+	case o.args == nil && o.text == "":
+		w.report.at(w.checked, args[1].ID(), problem{message: "the path of a document is empty"})
+		return documentRead{}, false
+	}
+	return documentRead{before: strings.TrimPrefix(args[0].AsIdent(), ".") == documentsBefore, path: o}, true
 }
 
 // readsText reports whether the way into a page leads to its text. The page as a whole holds it too.
@@ -252,9 +358,14 @@ func literalString(x ast.Expr) (string, bool) {
 // String renders the read as conditions spell it.
 func (r read) String() string {
 	var b strings.Builder
-	if r.element != nil {
+	switch {
+	case r.outside != nil:
+		return r.outside.now.String() + ", changed outside " + strings.Join(quoted(r.outside.names), " and ")
+	case r.element != nil:
 		b.WriteString(r.element.String())
-	} else {
+	case r.document != nil:
+		b.WriteString(r.document.String())
+	default:
 		b.WriteString(r.variable)
 	}
 	writeSteps(&b, r.steps)
@@ -273,6 +384,21 @@ func (e elementRead) String() string {
 	return s + ")"
 }
 
+func (d documentRead) String() string {
+	if d.before {
+		return "before_document(" + d.path.String() + ")"
+	}
+	return "document(" + d.path.String() + ")"
+}
+
+func quoted(names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = strconv.Quote(n)
+	}
+	return out
+}
+
 func (o operand) String() string {
 	if o.args == nil {
 		return strconv.Quote(o.text)
@@ -286,6 +412,8 @@ func (o operand) String() string {
 func writeSteps(b *strings.Builder, steps []step) {
 	for _, s := range steps {
 		switch {
+		case s.call != "":
+			b.WriteString("." + s.call + "(" + strconv.Quote(s.name) + ")")
 		case s.name == "":
 			b.WriteString("[" + strconv.Itoa(s.index) + "]")
 		case isIdentifier(s.name):

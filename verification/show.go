@@ -23,6 +23,9 @@ func (f *facts) observe(c *condition) string {
 		}
 		s := shower{most: maxShown}
 		s.b.WriteString(name + " = ")
+		if r.document != nil || r.variable == "document" || r.variable == "before" {
+			v = brief(v)
+		}
 		s.write(v)
 		shown = append(shown, clip(s.b.String(), maxShown))
 	}

@@ -92,6 +92,9 @@ func mismatch(tree *ast.AST, call ast.CallExpr) string {
 	if f == lookupElement {
 		return fmt.Sprintf("element takes a name and perhaps a role, both text, not %s", strings.Join(args[1:], " and "))
 	}
+	if f == lookupDocument {
+		return fmt.Sprintf("document takes a path, which is text, not %s", strings.Join(args[1:], " and "))
+	}
 	if call.IsMemberFunction() {
 		return fmt.Sprintf("%s(…) cannot be applied to %s%s", f, inEnglish(tree.GetType(call.Target().ID())), withArguments(args))
 	}
