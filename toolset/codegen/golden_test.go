@@ -11,6 +11,7 @@ import (
 
 	"goa.design/goa/v3/codegen/generator"
 
+	"toolsvc/toolset/codegen/internal/binding"
 	"toolsvc/toolset/codegen/internal/kitchensink"
 	"toolsvc/toolset/codegen/internal/peers"
 	"toolsvc/toolset/codegen/internal/tutorial"
@@ -27,6 +28,8 @@ var golden = []struct {
 	goa         []generator.Genfunc // what of Goa's own code is kept beside it
 	keep        []string
 }{
+	{dir: "internal/binding", genpkg: binding.GenPackage, design: binding.Design, goa: []generator.Genfunc{generator.Service},
+		keep: []string{"gen/orders/service.go", "gen/orders/client.go", "gen/stock/service.go", "gen/stock/client.go"}},
 	{dir: "internal/kitchensink", genpkg: kitchensink.GenPackage, design: kitchensink.Design},
 	{dir: "internal/peers", genpkg: peers.GenPackage, design: peers.Design, goa: []generator.Genfunc{generator.Service, generator.Transport},
 		keep: []string{"gen/forms/service.go", "gen/http/forms/server/types.go", "gen/http/forms/server/encode_decode.go"}},

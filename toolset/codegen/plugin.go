@@ -1,5 +1,6 @@
 // Package codegen is the plugin of Goa's generator that writes gen/toolsets: for each toolset a package with typed payloads and
-// results, strict codecs, specs with closed JSON Schema and an example, and a typed client; and a registry of all tools.
+// results, strict codecs, specs with closed JSON Schema and an example, and a typed client; for one whose tools are bound to methods
+// of Goa services also an executor; and a registry of all tools.
 //
 // It generates from the resolved types of package shape, which package expr has checked, so it meets no mistake of the design. The
 // same design gives the same bytes.
@@ -29,6 +30,9 @@ func Generate(genpkg string, _ []eval.Root, files []*codegen.File) ([]*codegen.F
 	for _, ts := range expr.Root.Toolsets {
 		for _, f := range toolsetFiles(ts) {
 			files = append(files, f.file(filepath.Join(dir, ts.Name), ts.Name))
+		}
+		if ts.Bound() {
+			files = append(files, executorFile(genpkg, ts).file(filepath.Join(dir, ts.Name, "executor"), "executor"))
 		}
 	}
 	registry := registryFile(path.Join(genpkg, "toolsets"), expr.Root.Toolsets)

@@ -41,6 +41,8 @@ type (
 		Confirm, Question, Rollback   string
 		TimeLimit                     time.Duration
 		TimeLimitSet                  bool
+		// Bind is the method of a Goa service that does the tool's work; nil when an executor of its own does.
+		Bind *BindExpr
 
 		// Payload and Result are the resolved types, and Example is a valid payload as JSON; filled by Validate.
 		Payload, Result *shape.Type

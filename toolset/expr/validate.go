@@ -143,6 +143,7 @@ func (ts *ToolsetExpr) validateTools(errs *eval.ValidationErrors) {
 			t.validateSecrets(errs)
 			t.validateExample(errs)
 			t.validateConditions(errs)
+			t.validateBinding(errs)
 		}
 	}
 }
