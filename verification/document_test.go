@@ -82,6 +82,7 @@ func TestDocumentConditions(t *testing.T) {
 		{`document.unchanged_outside("Core Concepts", before.document)`, "failed",
 			`document, changed outside "Core Concepts" = ["changed or gone: ## Overview","new or changed: ## Overview"]`},
 		{`document.unchanged_outside("Nowhere", before.document)`, "failed", `document, changed outside "Nowhere" = ["changed or gone: ## Overview","new or changed: ## Overview"]`},
+		{`document.unchanged_outside(args.target.name, before.document)`, "failed", `document, changed outside args.target.name = ["changed or gone: ## Overview","new or changed: ## Overview"]`},
 		{`document.touched.all(t, t.digest == text_digest(args.text))`, "passed", ""},
 		{`document("other.md").section("Retry").exists && before_document("other.md").exists`, "passed", `document("other.md").section("Retry").exists = true; before_document("other.md").exists = true`},
 		{`document("other.md").unchanged_outside([], before_document("other.md"))`, "passed", ""},

@@ -211,7 +211,19 @@ func (f *facts) value(r read) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return changedOutside(now, r.outside.names, before)
+		names := r.outside.names
+		if r.outside.name != nil {
+			name, err := f.value(*r.outside.name)
+			if err != nil {
+				return nil, err
+			}
+			s, ok := name.(string)
+			if !ok {
+				return nil, errAbsent
+			}
+			names = []string{s}
+		}
+		return changedOutside(now, names, before)
 	}
 	if r.document != nil {
 		return f.documentValue(r)

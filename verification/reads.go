@@ -35,6 +35,7 @@ type documentRead struct {
 type outsideRead struct {
 	now, before read
 	names       []string
+	name        *read // instead of names: the value that holds the heading
 }
 
 // elementRead is a call of element() or before_element(): the name and the role are each a text or a value of args.
@@ -156,12 +157,13 @@ func (w *walker) costly() {
 	}))
 }
 
-// outside reads a call of unchanged_outside() whose headings are written out.
+// outside reads a call of unchanged_outside() whose headings are written out, or are a value of the arguments or the result.
 func (w *walker) outside(call ast.CallExpr, local *scope) (read, bool) {
 	if !call.IsMemberFunction() || len(call.Args()) != 2 {
 		return read{}, false
 	}
 	var names []string
+	var from *read
 	if name, ok := literalString(call.Args()[0]); ok {
 		names = []string{name}
 	} else if call.Args()[0].Kind() == ast.ListKind {
@@ -173,7 +175,12 @@ func (w *walker) outside(call ast.CallExpr, local *scope) (read, bool) {
 			names = append(names, name)
 		}
 	} else {
-		return read{}, false
+		inner := &walker{checked: w.checked, report: w.report, seen: map[string]bool{}}
+		inner.visit(call.Args()[0], local)
+		if len(inner.reads) != 1 || !isPath(call.Args()[0]) {
+			return read{}, false
+		}
+		from = &inner.reads[0]
 	}
 	inner := &walker{checked: w.checked, report: w.report, seen: map[string]bool{}}
 	inner.visit(call.Target(), local)
@@ -182,7 +189,7 @@ func (w *walker) outside(call ast.CallExpr, local *scope) (read, bool) {
 	if len(inner.reads) != 2 {
 		return read{}, false
 	}
-	return read{outside: &outsideRead{now: inner.reads[0], before: inner.reads[1], names: names}}, true
+	return read{outside: &outsideRead{now: inner.reads[0], before: inner.reads[1], names: names, name: from}}, true
 }
 
 // path records the chain of fields and constant indexes that ends in x.
@@ -360,7 +367,11 @@ func (r read) String() string {
 	var b strings.Builder
 	switch {
 	case r.outside != nil:
-		return r.outside.now.String() + ", changed outside " + strings.Join(quoted(r.outside.names), " and ")
+		names := strings.Join(quoted(r.outside.names), " and ")
+		if r.outside.name != nil {
+			names = r.outside.name.String()
+		}
+		return r.outside.now.String() + ", changed outside " + names
 	case r.element != nil:
 		b.WriteString(r.element.String())
 	case r.document != nil:
