@@ -122,7 +122,7 @@ func TestAllIssuesAtOnce(t *testing.T) {
 	spec.Postconditions = []tool.Condition{{Name: "fine", Expression: `page.ready`}, {Name: "wrong", Expression: `page.redy`}}
 	_, issues := verification.Compile(spec, json.RawMessage(fullArgs), []string{`page.titel == "x" && pgae.url == "y" && result.statsu == 1`, `page.ready`, `page.title == 3`})
 	want := []string{
-		`/preconditions/0 condition "early" of test.tool, line 1, column 1: "target" is known only after the action; a precondition can read args, document, page.`,
+		`/preconditions/0 condition "early" of test.tool, line 1, column 1: "target" is known only after the action; a precondition can read args, document, page, state.`,
 		`/postconditions/1 condition "wrong" of test.tool, line 1, column 6: page has no field "redy"; did you mean "ready"?`,
 		`/expect/0 expect[0], line 1, column 6: page has no field "titel"; did you mean "title"?`,
 		`/expect/0 expect[0], line 1, column 22: there is no variable "pgae"; did you mean "page"?`,

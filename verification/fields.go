@@ -48,7 +48,7 @@ var (
 		"navigated": cel.BoolType, "pixels": cel.DoubleType, "proof": cel.StringType,
 	})
 	beforeObject = newObject("the evidence before", map[string]*cel.Type{
-		"page": pageObject.celType(), "target": elementObject.celType(), "document": documentObject.celType(),
+		"page": pageObject.celType(), "target": elementObject.celType(), "document": documentObject.celType(), "state": cel.DynType,
 		"exit_code": cel.IntType, "stdout": cel.StringType, "stderr": cel.StringType,
 	})
 
@@ -74,11 +74,11 @@ func evidenceVariables(p phase) map[string]*cel.Type {
 	case after:
 		return map[string]*cel.Type{
 			"page": pageObject.celType(), "target": elementObject.celType(), "effect": effectObject.celType(),
-			"before": beforeObject.celType(), "document": documentObject.celType(),
+			"before": beforeObject.celType(), "document": documentObject.celType(), "state": cel.DynType,
 			"exit_code": cel.IntType, "stdout": cel.StringType, "stderr": cel.StringType,
 		}
 	case before:
-		return map[string]*cel.Type{"page": pageObject.celType(), "document": documentObject.celType()}
+		return map[string]*cel.Type{"page": pageObject.celType(), "document": documentObject.celType(), "state": cel.DynType}
 	}
 	return nil
 }
