@@ -10,6 +10,8 @@ package toolsets
 import (
 	"sync"
 	browsertools "toolsvc/gen/toolsets/browser"
+	documenttools "toolsvc/gen/toolsets/document"
+	terminaltools "toolsvc/gen/toolsets/terminal"
 	"toolsvc/tool"
 )
 
@@ -17,6 +19,8 @@ import (
 var Registry = sync.OnceValue(func() *tool.Registry {
 	r, err := tool.NewRegistry(
 		browsertools.Specs(),
+		documenttools.Specs(),
+		terminaltools.Specs(),
 	)
 	if err != nil {
 		panic(err) // the generator makes sure that no tool is declared twice
