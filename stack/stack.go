@@ -14,7 +14,6 @@ import (
 	"toolsvc/executors/browser"
 	"toolsvc/executors/browser/vision"
 	"toolsvc/executors/browser/vision/ocr"
-	"toolsvc/gen/toolsets"
 	"toolsvc/planner"
 	"toolsvc/store"
 	"toolsvc/temporalclient"
@@ -45,6 +44,8 @@ type Options struct {
 	NoWorker bool
 	// NoVision leaves out the vision source, for comparison.
 	NoVision bool
+	// Toolsets are served beside toolsvc's own.
+	Toolsets []Toolset
 	Logger   *slog.Logger
 }
 
@@ -72,7 +73,10 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	if err := os.MkdirAll(o.StateDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the state directory: %w", err)
 	}
-	reg := toolsets.Registry()
+	reg, err := NewRegistry(o.Toolsets...)
+	if err != nil {
+		return nil, err
+	}
 	s = &Stack{}
 	defer func() {
 		if err != nil {
@@ -91,6 +95,9 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 		return s, err
 	}
 	executors := map[string]tool.Executor{"browser": s.Browser}
+	for _, t := range o.Toolsets {
+		executors[t.Specs[0].ID.Toolset()] = t.Executor
+	}
 	runURL := func(workflowID string) string {
 		if s.UIURL == "" {
 			return ""

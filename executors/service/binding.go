@@ -18,14 +18,14 @@ type Binding struct {
 	Remote bool
 	// Call calls the method and returns the tool's typed result.
 	Call func(ctx context.Context, in Input) (any, error)
-	// Observe looks at what the tool acts on: the document as plain values, and the tool's result as it can be read from it, nil where it
+	// Observe looks at what the tool acts on: the state as plain values, and the tool's result as it can be read from it, nil where it
 	// cannot. Nil when the design declares no Observe.
-	Observe func(ctx context.Context, in Input) (document, result any, err error)
+	Observe func(ctx context.Context, in Input) (state, result any, err error)
 	// Absences are the declared errors by which the observing method says that there is nothing; each is an answer, not a failure.
 	Absences []string
 	// NoResult makes the result of a tool that answers nothing; nil for others. It stands in for a lost answer.
 	NoResult func() any
-	// Compensate undoes a call. before is the document from before it, nil when there is none. Nil when the design declares none.
+	// Compensate undoes a call. before is the state from before it, nil when there is none. Nil when the design declares none.
 	Compensate func(ctx context.Context, in Input, result, before any) error
 	// Compensation is the name of that method.
 	Compensation string

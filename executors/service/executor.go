@@ -44,8 +44,9 @@ func (e *Executor) begin(call *tool.Call) (*attempt, error) {
 	return &attempt{b: b, in: Input{Args: call.Args, CallID: call.ID}}, nil
 }
 
-// Reconcile looks at what a call left whose answer was lost. A document that changed tells that something happened, and the conditions of
-// the call tell whether it was this; one that did not change decides nothing, because the request may still be under way.
+// Reconcile looks at what a call left whose answer was lost. A state that changed tells that something happened, and the conditions of
+// the call tell whether it was this. One that did not change decides nothing, because the request may still be under way, unless the tool
+// may be repeated: then the conditions decide.
 func (e *Executor) Reconcile(ctx context.Context, call *tool.Call, before *tool.Evidence) (tool.Attempt, tool.Outcome, error) {
 	a, err := e.begin(call)
 	if err != nil {
@@ -54,7 +55,7 @@ func (e *Executor) Reconcile(ctx context.Context, call *tool.Call, before *tool.
 	if a.b.Observe == nil {
 		return nil, tool.Outcome{}, fmt.Errorf("the design of %s declares no Observe, so nothing can be found out", call.Spec.ID)
 	}
-	document, now, result, err := a.look(ctx)
+	_, now, result, err := a.look(ctx)
 	if err != nil {
 		return nil, tool.Outcome{}, err
 	}
@@ -64,16 +65,18 @@ func (e *Executor) Reconcile(ctx context.Context, call *tool.Call, before *tool.
 	if result == nil {
 		return nil, tool.Outcome{}, fmt.Errorf("the answer of %s is lost, and what can be observed does not hold it", call.Spec.ID)
 	}
-	a.before, a.beforeJSON, err = plain(before.Values["document"])
+	a.before, a.beforeJSON, err = plain(before.Values["state"])
 	if err != nil {
 		return nil, tool.Outcome{}, err
 	}
 	a.dispatched, a.result = true, result
-	out := tool.Outcome{Result: result, Effect: tool.EffectUnknown, Proof: "what is observed is as before, but the request may still be under way"}
-	if now != a.beforeJSON {
-		out.Effect, out.Proof = tool.EffectConfirmed, "what is observed has changed since the call was made"
+	out := tool.Outcome{Result: result, Effect: tool.EffectConfirmed, Proof: "what is observed has changed since the call was made"}
+	if now == a.beforeJSON {
+		out.Effect, out.Proof = tool.EffectUnknown, "what is observed is as before, but the request may still be under way"
+		if !a.b.Effect.Repeatable() || len(call.Spec.EffectRules) > 0 { // conditions that held before would hold now, and prove nothing
+			return nil, tool.Outcome{}, errors.New(out.Proof)
+		}
 	}
-	a.document = document
 	return a, out, nil
 }
 
@@ -81,11 +84,11 @@ func (e *Executor) Reconcile(ctx context.Context, call *tool.Call, before *tool.
 type attempt struct {
 	b  *Binding
 	in Input
-	// before is the document as it was last observed before the dispatch, and document the latest one.
-	before, document any
-	beforeJSON       string
-	dispatched       bool
-	result           any
+	// before is the state as it was last observed before the dispatch.
+	before     any
+	beforeJSON string
+	dispatched bool
+	result     any
 }
 
 // Observe looks at what the tool acts on, where the design says how.
@@ -93,15 +96,15 @@ func (a *attempt) Observe(ctx context.Context, _ tool.Needs) (*tool.Evidence, er
 	values := map[string]any{}
 	changed, known := false, false
 	if a.b.Observe != nil {
-		document, text, _, err := a.look(ctx)
+		state, text, _, err := a.look(ctx)
 		if err != nil {
 			return nil, err
 		}
-		values["document"], a.document = document, document
+		values["state"] = state
 		if a.dispatched {
 			changed, known = text != a.beforeJSON, true
 		} else {
-			a.before, a.beforeJSON = document, text
+			a.before, a.beforeJSON = state, text
 		}
 	}
 	if a.dispatched {
@@ -115,24 +118,24 @@ func (a *attempt) Observe(ctx context.Context, _ tool.Needs) (*tool.Evidence, er
 }
 
 // look calls the observing method. A declared error of it is an answer: {"error": name}.
-func (a *attempt) look(ctx context.Context) (document any, text string, result any, err error) {
-	type answer struct{ document, result any }
+func (a *attempt) look(ctx context.Context) (state any, text string, result any, err error) {
+	type answer struct{ state, result any }
 	ans, err := within(ctx, func(ctx context.Context) (answer, error) {
 		d, r, err := a.b.Observe(ctx, a.in)
 		return answer{d, r}, err
 	})
 	if name := errorName(err); err != nil && slices.Contains(a.b.Absences, name) {
-		ans, err = answer{document: map[string]any{"error": name}}, nil
+		ans, err = answer{state: map[string]any{"error": name}}, nil
 	}
 	if err != nil {
 		return nil, "", nil, &tool.Failed{Failure: tool.ToolUnavailable, Dispatched: a.dispatched, What: a.b.Service, Cause: err,
 			Message: fmt.Sprintf("The service %s could not be observed: %s", a.b.Service, said(err))}
 	}
-	document, text, err = plain(ans.document)
+	state, text, err = plain(ans.state)
 	if err != nil {
 		return nil, "", nil, &tool.Failed{Failure: tool.MalformedResponse, Dispatched: a.dispatched, Cause: err, Message: err.Error()}
 	}
-	return document, text, ans.result, nil
+	return state, text, ans.result, nil
 }
 
 // Resolve has nothing to find.

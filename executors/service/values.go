@@ -39,14 +39,14 @@ func Table[K, L comparable, T, U any](m map[K]T, key func(K) L, convert func(T) 
 	return out
 }
 
-// ErrAbsent is the error of a value that is not in the document.
+// ErrAbsent is the error of a value that is not in the state.
 var ErrAbsent = errors.New("is absent")
 
-// Value reads a field of a document as a value of type T: text, a boolean, or a number that T holds. A field that is not there, or null, is
+// Value reads a field of a state as a value of type T: text, a boolean, or a number that T holds. A field that is not there, or null, is
 // [ErrAbsent].
-func Value[T any](document any, field string) (T, error) {
+func Value[T any](state any, field string) (T, error) {
 	var v T
-	m, ok := document.(map[string]any)
+	m, ok := state.(map[string]any)
 	if !ok || m[field] == nil {
 		return v, fmt.Errorf("what was observed before the call: %s %w", field, ErrAbsent)
 	}
@@ -63,9 +63,9 @@ func Value[T any](document any, field string) (T, error) {
 // maxDocument bounds what Observe may answer, in bytes of JSON.
 const maxDocument = 256 << 10
 
-// plain turns a document into plain JSON values, and returns its JSON too, by which documents are compared.
-func plain(document any) (any, string, error) {
-	text, err := json.Marshal(document) // encoding/json sorts the keys of maps
+// plain turns a state into plain JSON values, and returns its JSON too, by which states are compared.
+func plain(state any) (any, string, error) {
+	text, err := json.Marshal(state) // encoding/json sorts the keys of maps
 	if err != nil {
 		return nil, "", fmt.Errorf("what was observed is no JSON: %w", err)
 	}

@@ -472,7 +472,7 @@ func (b *binder) plain(s *goaservice.Data, a *goaexpr.AttributeExpr, x string) s
 	case goaexpr.UserType:
 		if obj := goaexpr.AsObject(dt); obj != nil {
 			ref := b.ref(s, a)
-			return b.function("plain "+ref, lower(strings.TrimPrefix(ref[strings.LastIndex(ref, ".")+1:], "*"))+"Document", func(name string) {
+			return b.function("plain "+ref, lower(strings.TrimPrefix(ref[strings.LastIndex(ref, ".")+1:], "*"))+"State", func(name string) {
 				b.f("func %s(v %s) any {\nif v == nil {\nreturn nil\n}\nm := map[string]any{}\n", name, ref)
 				b.plainFields(s, dt.Attribute())
 				b.f("return m\n}\n\n")

@@ -57,13 +57,13 @@ func Bind(service, method string, fn ...func()) {
 }
 
 // Observe names a method of the same service that looks at what the tool acts on, without changing it; it stands inside Bind. What it
-// answers is the variable document of conditions, and before.document what it answered before the call. It also decides what became of a
+// answers is the variable state of conditions, and before.state what it answered before the call. It also decides what became of a
 // call whose answer was lost, and whether a compensation restored what was there.
 func Observe(method string, fn ...func()) {
 	inBind(func(b *expr.BindExpr) { b.Observe = call(b, "Observe", b.Observe, method, fn) })
 }
 
-// Absent names the declared errors by which an observing method says that there is nothing; it stands inside Observe. The document is then
+// Absent names the declared errors by which an observing method says that there is nothing; it stands inside Observe. The state is then
 // {"error": name}. Every other error means that nothing could be observed.
 func Absent(errors ...string) {
 	c, ok := eval.Current().(*expr.CallExpr)

@@ -186,11 +186,11 @@ func TestBindingMistakes(t *testing.T) {
 		"observe result":     {bound("refund", func() { Observe("refund", func() { Map("result.number", "id") }) }), `only a Compensate can read the result`},
 		"before unobserved":  {bound("refund", func() { Compensate("refund", func() { Map("before.number", "id") }) }), `what was there before is known only with an Observe`},
 		"before unknown":     {bound("refund", func() { Observe("refund"); Compensate("refund", func() { Map("before.nmber", "id") }) }), `what is observed has no attribute "nmber"`},
-		"document unobserved": {tools(func() {
-			Precondition("open", `document.status == "open"`, "it is open")
+		"state unobserved": {tools(func() {
+			Precondition("open", `state.status == "open"`, "it is open")
 			post()
 			Bind("orders", "ping")
-		}), `the condition "open" reads document, which is what an Observe answers; declare one`},
+		}), `the condition "open" reads state, which is what an Observe answers; declare one`},
 		"compensate read-only": {func() {
 			orders()
 			Toolset("shop", func() {

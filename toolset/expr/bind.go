@@ -158,18 +158,13 @@ func (t *ToolExpr) validateBinding(errs *eval.ValidationErrors) {
 			}
 		}
 	}
-	t.validateDocument(errs)
+	t.validateState(errs)
 }
 
-// validateDocument makes sure that conditions that read the document can have one.
-func (t *ToolExpr) validateDocument(errs *eval.ValidationErrors) {
-	if t.Bind.Observe != nil {
-		return
-	}
-	for _, c := range slices.Concat(t.Preconditions, t.Postconditions) {
-		if strings.Contains(c.Expression, "document") {
-			errs.Add(t.Bind, "the condition %q reads document, which is what an Observe answers; declare one", c.Name)
-		}
+// validateState makes sure that conditions that read the state can have one.
+func (t *ToolExpr) validateState(errs *eval.ValidationErrors) {
+	if t.Bind.Observe == nil && t.readsState != "" {
+		errs.Add(t.Bind, "the condition %q reads state, which is what an Observe answers; declare one", t.readsState)
 	}
 }
 

@@ -41,6 +41,9 @@ func (t *ToolExpr) validateConditions(errs *eval.ValidationErrors) {
 				errs.Add(t, "%s needs a message that says what holds when it holds", at)
 			}
 			reads := t.validateCEL(errs, at, c.Expression)
+			if slices.Contains(reads, "state") || slices.Contains(reads, "before.state") {
+				t.readsState = c.Name
+			}
 			for _, name := range list.forbidden {
 				if slices.Contains(reads, name) {
 					errs.Add(t, "%s reads %s, which does not exist before the tool has run", at, name)
@@ -58,7 +61,7 @@ func (t *ToolExpr) validateConditions(errs *eval.ValidationErrors) {
 	}
 }
 
-// validateCEL parses an expression and returns the variables that it reads, sorted.
+// validateCEL parses an expression and returns the variables that it reads, sorted, and among them before.state.
 func (t *ToolExpr) validateCEL(errs *eval.ValidationErrors, at, text string) []string {
 	if strings.TrimSpace(text) == "" {
 		errs.Add(t, "%s needs a CEL expression", at)
@@ -85,6 +88,9 @@ func (t *ToolExpr) validateCEL(errs *eval.ValidationErrors, at, text string) []s
 			reads = append(reads, e.AsIdent())
 		case ast.SelectKind:
 			s := e.AsSelect()
+			if s.FieldName() == "state" && s.Operand().Kind() == ast.IdentKind && s.Operand().AsIdent() == "before" {
+				reads = append(reads, "before.state")
+			}
 			if of := t.typeOf(s.Operand()); of != nil && of.Named != nil && of.Named.Alias == nil && of.Named.Field(s.FieldName()) == nil {
 				errs.Add(t, "%s: the CEL expression %q reads the field %q, which is not one of %s", at, text, s.FieldName(),
 					strings.Join(of.Named.CodecFields().Names, ", "))

@@ -47,6 +47,8 @@ type (
 		// Payload and Result are the resolved types, and Example is a valid payload as JSON; filled by Validate.
 		Payload, Result *shape.Type
 		Example         []byte
+		// readsState names a condition that reads state or before.state, "" when none does.
+		readsState string
 	}
 )
 

@@ -127,8 +127,8 @@ func Design() {
 				Required("number", "status", "total")
 			})
 			Effect(Idempotent)
-			Precondition("not_cancelled", `has(document.error) || document.status == "open"`, "the order is open")
-			Postcondition("written", `document.total == args.total`, "the order holds the total")
+			Precondition("not_cancelled", `has(state.error) || state.status == "open"`, "the order is open")
+			Postcondition("written", `state.total == args.total`, "the order holds the total")
 			Bind("orders", "upsert", func() {
 				Map("order", "id")
 				MapResult("id", "number")
@@ -170,7 +170,7 @@ func Design() {
 				Example(Val{"order": "o1"})
 			})
 			Effect(Idempotent)
-			Postcondition("there", `document.id == args.order`, "the order is there")
+			Postcondition("there", `state.id == args.order`, "the order is there")
 			Bind("orders", "touch", func() { Observe("find", func() { Map("order", "id") }) })
 		})
 		Tool("count", "Count what is in stock.", func() {
@@ -184,7 +184,7 @@ func Design() {
 				Required("count")
 			})
 			Effect(ReadOnly)
-			Postcondition("counted", `result.count == document.count`, "it is counted")
+			Postcondition("counted", `result.count == state.count`, "it is counted")
 			Bind("stock", "count", func() { Observe("state") })
 		})
 	})

@@ -31,10 +31,10 @@ var UpsertSpec = &tool.Spec{
 	Effect:      tool.Idempotent,
 	Sources:     []tool.Source{tool.SourceSystem},
 	Preconditions: []tool.Condition{
-		{Name: "not_cancelled", Expression: `has(document.error) || document.status == "open"`, Message: "the order is open"},
+		{Name: "not_cancelled", Expression: `has(state.error) || state.status == "open"`, Message: "the order is open"},
 	},
 	Postconditions: []tool.Condition{
-		{Name: "written", Expression: `document.total == args.total`, Message: "the order holds the total"},
+		{Name: "written", Expression: `state.total == args.total`, Message: "the order holds the total"},
 	},
 	TimeLimit: 30 * time.Second,
 	PayloadSchema: json.RawMessage(`{
@@ -434,7 +434,7 @@ var TouchSpec = &tool.Spec{
 	Effect:      tool.Idempotent,
 	Sources:     []tool.Source{tool.SourceSystem},
 	Postconditions: []tool.Condition{
-		{Name: "there", Expression: `document.id == args.order`, Message: "the order is there"},
+		{Name: "there", Expression: `state.id == args.order`, Message: "the order is there"},
 	},
 	TimeLimit: 30 * time.Second,
 	PayloadSchema: json.RawMessage(`{
@@ -502,7 +502,7 @@ var CountSpec = &tool.Spec{
 	Effect:      tool.ReadOnly,
 	Sources:     []tool.Source{tool.SourceSystem},
 	Postconditions: []tool.Condition{
-		{Name: "counted", Expression: `result.count == document.count`, Message: "it is counted"},
+		{Name: "counted", Expression: `result.count == state.count`, Message: "it is counted"},
 	},
 	TimeLimit: 30 * time.Second,
 	PayloadSchema: json.RawMessage(`{

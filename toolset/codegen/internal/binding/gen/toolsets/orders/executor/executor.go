@@ -88,7 +88,7 @@ func New(ordersService Orders, stockService Stock) *service.Executor {
 				if answer == nil {
 					return nil, nil, service.ErrNoAnswer
 				}
-				return orderDocument(answer), upsertResultOf(answer), nil
+				return orderState(answer), upsertResultOf(answer), nil
 			},
 			Absences:     []string{"not_found"},
 			Compensation: "upsert",
@@ -162,7 +162,7 @@ func New(ordersService Orders, stockService Stock) *service.Executor {
 				if answer == nil {
 					return nil, nil, service.ErrNoAnswer
 				}
-				return orderDocument(answer), nil, nil
+				return orderState(answer), nil, nil
 			},
 		},
 		&service.Binding{
@@ -190,7 +190,7 @@ func New(ordersService Orders, stockService Stock) *service.Executor {
 				if answer == nil {
 					return nil, nil, service.ErrNoAnswer
 				}
-				return stateResultDocument(answer), nil, nil
+				return stateResultState(answer), nil, nil
 			},
 		},
 	)
@@ -228,14 +228,14 @@ func upsertResultOf(v *orderssvc.Order) *orderstools.UpsertResult {
 	return out
 }
 
-func orderDocument(v *orderssvc.Order) any {
+func orderState(v *orderssvc.Order) any {
 	if v == nil {
 		return nil
 	}
 	m := map[string]any{}
 	m["id"] = v.ID
 	m["status"] = v.Status
-	m["lines"] = service.Some(service.List(v.Lines, func(v *orderssvc.Line) any { return lineDocument(v) }))
+	m["lines"] = service.Some(service.List(v.Lines, func(v *orderssvc.Line) any { return lineState(v) }))
 	if v.Labels != nil {
 		m["labels"] = service.Table(v.Labels, func(k string) string { return string(k) }, func(v string) any { return v })
 	}
@@ -253,7 +253,7 @@ func orderDocument(v *orderssvc.Order) any {
 		m["extra"] = v.Extra
 	}
 	if v.Parent != nil {
-		m["parent"] = orderDocument(v.Parent)
+		m["parent"] = orderState(v.Parent)
 	}
 	return m
 }
@@ -294,7 +294,7 @@ func countResultOf(v int) *orderstools.CountResult {
 	return out
 }
 
-func stateResultDocument(v *stocksvc.StateResult) any {
+func stateResultState(v *stocksvc.StateResult) any {
 	if v == nil {
 		return nil
 	}
@@ -341,7 +341,7 @@ func orderFromService(v *orderssvc.Order) *orderstools.Order {
 	return out
 }
 
-func lineDocument(v *orderssvc.Line) any {
+func lineState(v *orderssvc.Line) any {
 	if v == nil {
 		return nil
 	}

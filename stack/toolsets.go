@@ -1,0 +1,57 @@
+package stack
+
+import (
+	"fmt"
+
+	"toolsvc/gen/toolsets"
+	"toolsvc/tool"
+	"toolsvc/verification"
+)
+
+// Toolset is a toolset that does not belong to toolsvc itself: a user's own.
+type Toolset struct {
+	// Specs are its tools, as generated: gen/toolsets/<name>.Specs().
+	Specs []*tool.Spec
+	// Executor does them: gen/toolsets/<name>/executor.New, or one that is written by hand.
+	Executor tool.Executor
+}
+
+// NewRegistry is the registry of toolsvc's own tools and those of the given toolsets. It refuses a toolset without tools or without an
+// executor, one that is there already, and one whose conditions do not compile.
+func NewRegistry(own ...Toolset) (*tool.Registry, error) {
+	builtin := toolsets.Registry()
+	var sets [][]*tool.Spec
+	taken := map[string]bool{}
+	var specs []*tool.Spec
+	for _, id := range builtin.IDs() {
+		taken[id.Toolset()] = true
+		specs = append(specs, builtin.Lookup(id))
+	}
+	sets = append(sets, specs)
+	for i, t := range own {
+		if len(t.Specs) == 0 {
+			return nil, fmt.Errorf("toolset %d of the options has no tools", i+1)
+		}
+		name := t.Specs[0].ID.Toolset()
+		switch {
+		case t.Executor == nil:
+			return nil, fmt.Errorf("the toolset %s has no executor", name)
+		case taken[name]:
+			return nil, fmt.Errorf("there are two toolsets %s; give yours another name", name)
+		}
+		taken[name] = true
+		for _, s := range t.Specs {
+			if s.ID.Toolset() != name {
+				return nil, fmt.Errorf("%s does not belong to the toolset %s", s.ID, name)
+			}
+			if _, issues := verification.Compile(s, s.Example, nil); len(issues) > 0 {
+				return nil, fmt.Errorf("the conditions of %s do not compile: %w", s.ID, issues)
+			}
+			if _, err := verification.EffectClass(s, s.Example); err != nil {
+				return nil, err
+			}
+		}
+		sets = append(sets, t.Specs)
+	}
+	return tool.NewRegistry(sets...)
+}
