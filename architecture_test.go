@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"stack"},
 	{"server", "temporalserver"},
 	{"planner"},
-	{"executors", "verification", "gemini", "narration", "store", "temporalclient"},
+	{"executors", "verification", "gemini", "repair", "narration", "store", "temporalclient"},
 	{"gen"},
 	{"tool"},
 }

@@ -1,0 +1,177 @@
+package repair
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// fold brings a name to the form in which timeoutMs, timeout_ms, Timeout-MS and TIMEOUT MS are the same.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '_', r == '-', unicode.IsSpace(r):
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
+}
+
+// spelling finds the field that an unknown name stands for when only case and separators differ: the one known field of that folded name,
+// which the object does not have, and which no other unknown name of it stands for.
+func spelling(unknown string, has []string, s *schema) (string, bool) {
+	folded := fold(unknown)
+	var known string
+	for name := range s.Properties {
+		if fold(name) == folded {
+			if known != "" {
+				return "", false
+			}
+			known = name
+		}
+	}
+	if known == "" || slices.Contains(has, known) {
+		return "", false
+	}
+	for _, other := range has {
+		if other != unknown && s.Properties[other] == nil && fold(other) == folded {
+			return "", false
+		}
+	}
+	return known, true
+}
+
+// misspelt finds the field that an unknown name is a slip of the keys for: the only known field that is near, which the object does not
+// have. A slip is two neighbouring letters swapped, or a letter doubled or no longer doubled; where the object lacks the field, because
+// it is required, also any one letter too much, too few or wrong. What may be another word instead is none: a different first letter or
+// number, a word of fewer than five letters, or the name of a field elsewhere in the schema.
+func misspelt(unknown string, has []string, s *schema) (string, bool) {
+	folded := fold(unknown)
+	if s.mentions(folded) {
+		return "", false
+	}
+	near := ""
+	for name := range s.Properties {
+		if distance(folded, fold(name)) <= 2 {
+			if near != "" {
+				return "", false
+			}
+			near = name
+		}
+	}
+	if near == "" || slices.Contains(has, near) || !slip(unknown, near, s.demands(near, has)) {
+		return "", false
+	}
+	return near, true
+}
+
+// minWord is the length from which a word that differs by a letter is taken for a slip.
+const minWord = 5
+
+// slip reports whether one name is another with one slip of the keys. For a field that is lacking, any slip will do.
+func slip(unknown, known string, lacking bool) bool {
+	us, ks := words(unknown), words(known)
+	if len(us) != len(ks) {
+		us, ks = []string{fold(unknown)}, []string{fold(known)}
+	}
+	slips := 0
+	for i, u := range us {
+		k := ks[i]
+		if u == k {
+			continue
+		}
+		slips++
+		if max(len(u), len(k)) < minWord || u[0] != k[0] || digits(u) != digits(k) || distance(u, k) != 1 {
+			return false
+		}
+		if !lacking && !swapped(u, k) && !doubled(u, k) && !doubled(k, u) {
+			return false
+		}
+	}
+	return slips == 1
+}
+
+// words takes a name apart at separators and at capitals inside, in lower case.
+func words(name string) []string {
+	var ws []string
+	var w []rune
+	flush := func() {
+		if len(w) > 0 {
+			ws = append(ws, strings.ToLower(string(w)))
+			w = nil
+		}
+	}
+	lower := false
+	for _, r := range name {
+		switch {
+		case r == '_', r == '-', unicode.IsSpace(r):
+			flush()
+			lower = false
+			continue
+		case unicode.IsUpper(r) && lower:
+			flush()
+		}
+		lower = !unicode.IsUpper(r)
+		w = append(w, r)
+	}
+	flush()
+	return ws
+}
+
+func digits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// swapped reports whether two neighbouring letters of a and b changed places.
+func swapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+}
+
+// doubled reports whether long is short with one letter doubled.
+func doubled(long, short string) bool {
+	if len(long) != len(short)+1 {
+		return false
+	}
+	i := 0
+	for i < len(short) && long[i] == short[i] {
+		i++
+	}
+	return i > 0 && long[i] == long[i-1] && long[i+1:] == short[i:]
+}
+
+// distance is the optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours count 1. Names are
+// clipped to 128 bytes, which bounds the work.
+func distance(a, b string) int {
+	a, b = a[:min(len(a), 128)], b[:min(len(b), 128)]
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
