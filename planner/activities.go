@@ -21,6 +21,8 @@ type Activities struct {
 	Journal   Journal
 	Artifacts Artifacts
 	Events    Events
+	// Corrector lets a model correct payloads; nil when there is no model.
+	Corrector Corrector
 	// RunURL leads to a run in Temporal's UI; nil when there is none.
 	RunURL func(workflowID string) string
 }
@@ -29,14 +31,14 @@ type Activities struct {
 func (a *Activities) Attempt(ctx context.Context, in AttemptInput) (Report, error) {
 	return a.with(ctx, in, func(ctx context.Context, at *attempter, exec tool.Executor, call *tool.Call, conds *verification.Conditions) Report {
 		a.narrate(ctx, in.RunID, attemptBegan(in)...)
-		return at.attempt(ctx, exec, call, conds, in.Step.Class, in.Plan)
+		return at.attempt(ctx, exec, call, conds, in)
 	})
 }
 
 // Reconcile finds out what became of an attempt whose worker died. It only observes, so Temporal may repeat it.
 func (a *Activities) Reconcile(ctx context.Context, in AttemptInput) (Report, error) {
 	return a.with(ctx, in, func(ctx context.Context, at *attempter, exec tool.Executor, call *tool.Call, conds *verification.Conditions) Report {
-		return at.reconcile(ctx, exec, call, conds, in.Step.Class, in.Plan)
+		return at.reconcile(ctx, exec, call, conds, in)
 	})
 }
 

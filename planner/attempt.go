@@ -46,8 +46,8 @@ type attempter struct {
 
 // attempt makes one attempt at the call: resolve, look, record, dispatch, settle, look again, judge, and roll back where that is due.
 // It never returns an error: whatever happens is in the report.
-func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.Call, conds *verification.Conditions, class tool.EffectClass, plan tool.Plan) (rep Report) {
-	start := time.Now()
+func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.Call, conds *verification.Conditions, in AttemptInput) (rep Report) {
+	start, class, plan := time.Now(), in.Step.Class, in.Plan
 	rep.Record = tool.AttemptRecord{Number: plan.Number, Source: plan.Source, Input: plan.Input, Phase: tool.PhaseStarted, Effect: tool.EffectNone}
 	defer func() { rep.Record.DurationMS = time.Since(start).Milliseconds() }()
 
@@ -86,7 +86,7 @@ func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.
 		return rep.failed(limited, err)
 	}
 	if class != tool.ReadOnly {
-		err := a.journal.MarkDispatch(limited, store.Mark{RunID: call.RunID, CallID: call.ID, Attempt: plan.Number, At: time.Now(), Evidence: beforeText})
+		err := a.journal.MarkDispatch(limited, store.Mark{RunID: call.RunID, CallID: call.ID, Attempt: in.dispatch(), At: time.Now(), Evidence: beforeText})
 		again := errors.Is(err, store.ErrMarked) && class.Repeatable() // an attempt that was lost, and may be made again
 		if err != nil && !again {
 			return rep.failed(limited, fmt.Errorf("record the dispatch before it is made: %w", err))
@@ -232,10 +232,10 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // reconcile finds out, by observing only, what became of a dispatch whose attempt died.
-func (a *attempter) reconcile(ctx context.Context, exec tool.Executor, call *tool.Call, conds *verification.Conditions, class tool.EffectClass, plan tool.Plan) Report {
-	start := time.Now()
+func (a *attempter) reconcile(ctx context.Context, exec tool.Executor, call *tool.Call, conds *verification.Conditions, in AttemptInput) Report {
+	start, class, plan := time.Now(), in.Step.Class, in.Plan
 	rep := Report{Record: tool.AttemptRecord{Number: plan.Number, Source: plan.Source, Input: plan.Input, Phase: tool.PhaseStarted, Effect: tool.EffectNone}}
-	mark, marked, err := a.journal.Dispatch(ctx, call.ID, plan.Number)
+	mark, marked, err := a.journal.Dispatch(ctx, call.ID, in.dispatch())
 	if err != nil { // without the journal nothing is known; the caller retries this activity
 		rep.Record.Phase, rep.Record.Effect = tool.PhaseDispatched, tool.EffectUnknown
 		return rep.failed(ctx, fmt.Errorf("read the record of the dispatch: %w", err))

@@ -16,15 +16,23 @@ type Conclusion struct {
 	Decision Decision      `json:"decision"`
 	Queued   time.Duration `json:"queued"`
 	Took     time.Duration `json:"took"`
-	Link     *tool.RunLink `json:"link,omitempty"`
+	// Refused says why no attempt was made; "" when there are reports, or when the payload does not validate.
+	Refused string `json:"refused,omitempty"`
+	// Waits counts the rounds before the latest attempt, and Waited is how long they took.
+	Waits  int           `json:"waits,omitempty"`
+	Waited time.Duration `json:"waited,omitempty"`
+	Link   *tool.RunLink `json:"link,omitempty"`
 }
 
 // Conclude makes the Result of a step. It is the only place where a run's results are made; a result that would break the contract
 // becomes an internal error instead.
 func Conclude(spec *tool.Spec, c Conclusion) *tool.Result {
-	last := c.Reports[len(c.Reports)-1]
 	r := &tool.Result{CallID: c.Step.CallID, RunID: c.RunID, Tool: c.Step.Tool, Repairs: c.Step.Repairs, RunLink: c.Link,
-		Telemetry: tool.Telemetry{DurationMS: c.Took.Milliseconds(), QueuedMS: c.Queued.Milliseconds()}}
+		Telemetry: tool.Telemetry{DurationMS: c.Took.Milliseconds(), QueuedMS: c.Queued.Milliseconds(), WaitedMS: c.Waited.Milliseconds()}}
+	if len(c.Reports) == 0 {
+		return refused(spec, c, r)
+	}
+	last := c.Reports[len(c.Reports)-1]
 	for _, rep := range c.Reports {
 		r.Attempts = append(r.Attempts, rep.Record)
 	}
@@ -48,6 +56,23 @@ func Conclude(spec *tool.Spec, c Conclusion) *tool.Result {
 		r.Error.Cause = last.Error
 	}
 	r.RetryHint = hint(spec, c, told)
+	return r
+}
+
+// refused completes the Result of a call of which no attempt was made.
+func refused(spec *tool.Spec, c Conclusion, r *tool.Result) *tool.Result {
+	f := c.Decision.Failure
+	if d := c.Step.Draft; d != nil {
+		r.RetryHint = tool.HintArguments(spec, d.Issues, d.Payload)
+		msg := r.RetryHint.Fields().Message
+		if c.Refused != "" {
+			msg = c.Refused + " " + msg
+		}
+		r.Error = &tool.Error{Code: f, Message: msg, Cause: tool.ErrorFrom(d.Issues)}
+		return r
+	}
+	r.Error = tool.NewError(f, c.Refused)
+	r.RetryHint = tool.HintStop(spec.ID, f.Reason(), c.Refused)
 	return r
 }
 

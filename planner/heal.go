@@ -1,7 +1,10 @@
 package planner
 
 import (
+	"fmt"
+	"hash/fnv"
 	"slices"
+	"time"
 
 	"toolsvc/tool"
 )
@@ -21,6 +24,10 @@ const (
 	ActionDone Action = "done"
 	// ActionRetry: make another attempt, with the Next plan.
 	ActionRetry Action = "retry"
+	// ActionWait: make the same attempt again after the Wait; nothing was done by the last one.
+	ActionWait Action = "wait"
+	// ActionAsk: ask a question of the kind Ask, and go on by its answer.
+	ActionAsk Action = "ask"
 	// ActionStop: the step has failed.
 	ActionStop Action = "stop"
 )
@@ -39,6 +46,18 @@ type Situation struct {
 	Lost int
 	// Healing is false when the policy allows one attempt only.
 	Healing bool
+	// RetryAfter is the wait that the other side asked for with the latest failure; 0 when it said nothing.
+	RetryAfter time.Duration
+	// Waits counts the waits of this step, and WaitLeft is how long the run may still back off.
+	Waits    int
+	WaitLeft time.Duration
+	// Ask is true when a person may be asked, and Asked counts the questions about this step's attempts so far.
+	Ask   bool
+	Asked int
+	// Vouched is true when a person has said that the latest dispatch had no effect, and so allowed another one.
+	Vouched bool
+	// Seed makes the jitter of waits: the same for one call, different between calls.
+	Seed string
 }
 
 // Decision is what to do, and why.
@@ -46,7 +65,11 @@ type Decision struct {
 	Action Action
 	// Next is the plan of the next attempt, with ActionRetry.
 	Next tool.Plan
-	// Failure is what the step has failed with, with ActionStop.
+	// Wait is how long to wait, with ActionWait.
+	Wait time.Duration
+	// Ask is what to ask, with ActionAsk.
+	Ask tool.QuestionKind
+	// Failure is what the step has failed with, with ActionStop, and what is asked about, with ActionAsk.
 	Failure tool.Failure
 	// Why is the rule that decided, for logs and tests.
 	Why string
@@ -56,11 +79,15 @@ type Decision struct {
 //
 //  1. A verdict of success ends the step. Nothing else does.
 //  2. A lost worker that had dispatched nothing costs nothing: the same attempt is made again.
-//  3. A failure that another source cannot mend (disabled, covered, ambiguous, …) stops the step at once.
-//  4. Nothing was dispatched, or the effect is proven none, or it is rolled back: another source is tried.
-//  5. The effect stands or is unknown: another source is tried only if the tool may be repeated by design.
-//  6. An irreversible call that was dispatched is never dispatched again, whatever is proven: that needs another approval.
-//  7. At most [MaxAttempts] attempts, each with another source.
+//  3. What the other side asks to be sent later (rate_limited, tool_unavailable for a while) is sent later, if the last attempt did
+//     nothing or may be repeated: the same attempt, after a wait within the run's budget.
+//  4. Where a person may be asked, an ambiguous target and an unknown outcome are asked about.
+//  5. A failure that another source cannot mend (disabled, covered, ambiguous, …) stops the step at once.
+//  6. Nothing was dispatched, or the effect is proven none, or it is rolled back: another source is tried.
+//  7. The effect stands or is unknown: another source is tried only if the tool may be repeated by design.
+//  8. An irreversible call that was dispatched is never dispatched again, whatever is proven: that needs another approval, or a person
+//     who says that it had no effect.
+//  9. At most [MaxAttempts] attempts, each with another source.
 func Decide(s Situation) Decision {
 	last := s.Attempts[len(s.Attempts)-1]
 	if s.Verdict == tool.VerdictSuccess {
@@ -75,14 +102,26 @@ func Decide(s Situation) Decision {
 	if !s.Healing {
 		return stop(s, "healing is switched off")
 	}
-	if terminal(last.Failure) {
+	harmless := !last.Phase.Dispatched() || last.Effect == tool.EffectNone || last.RolledBack
+	sent := slices.ContainsFunc(s.Attempts, func(a tool.AttemptRecord) bool { return a.Phase.Dispatched() })
+	spent := s.Class == tool.Irreversible && sent && !s.Vouched
+	if passing(last.Failure, s.RetryAfter) && (harmless || s.Class.Repeatable()) && !spent {
+		if d, ok := backOff(s); ok {
+			return Decision{Action: ActionWait, Wait: d, Failure: last.Failure, Why: "it may be better later, and nothing was done"}
+		}
+		return stop(s, "the waits are used up")
+	}
+	if kind := question(last, harmless, s.Class); kind != "" && s.Ask && s.Asked < maxAsked {
+		return Decision{Action: ActionAsk, Ask: kind, Failure: last.Failure, Why: "only a person can tell"}
+	}
+	if terminal(last.Failure) && !s.Vouched {
 		return stop(s, "another source cannot mend this")
 	}
-	if s.Class == tool.Irreversible && slices.ContainsFunc(s.Attempts, func(a tool.AttemptRecord) bool { return a.Phase.Dispatched() }) {
+	if spent {
 		return stop(s, "an irreversible call is dispatched once")
 	}
 	switch {
-	case !last.Phase.Dispatched(), last.Effect == tool.EffectNone, last.RolledBack:
+	case harmless:
 	case s.Class.Repeatable():
 		if last.Failure == tool.WorkerLost { // the attempt is void, and repeating is harmless: no source has failed yet
 			if s.Lost <= maxLost {
@@ -101,7 +140,48 @@ func Decide(s Situation) Decision {
 			return retry(s, src, nextInput(last), "another source may do better")
 		}
 	}
+	if s.Vouched {
+		return retry(s, last.Source, last.Input, "a person says that the last dispatch had no effect")
+	}
 	return stop(s, "every source was tried")
+}
+
+// maxWaits bounds the waits of one step, and maxAsked the questions about one step's attempts.
+const (
+	maxWaits = 8
+	maxAsked = 2
+)
+
+// passing reports a failure that the other side says will pass.
+func passing(f tool.Failure, retryAfter time.Duration) bool {
+	return f == tool.RateLimited || f == tool.ToolUnavailable && retryAfter > 0
+}
+
+// backOff is how long to wait: what the other side asked for; otherwise a second, doubled by every wait up to a minute, and moved by up
+// to a fifth so that those who failed together do not come back together. It is not ok when no wait is left.
+func backOff(s Situation) (d time.Duration, ok bool) {
+	if s.Waits >= maxWaits {
+		return 0, false
+	}
+	d = s.RetryAfter
+	if d <= 0 {
+		d = min(time.Second<<s.Waits, time.Minute)
+		h := fnv.New32a()
+		fmt.Fprintf(h, "%s/%d", s.Seed, s.Waits) //nolint:errcheck // a hash takes everything
+		d += d / 5 * time.Duration(int64(h.Sum32()%2001)-1000) / 1000
+	}
+	return d, d <= s.WaitLeft
+}
+
+// question is what a person has to be asked about the failure; "" when there is nothing to ask.
+func question(last tool.AttemptRecord, harmless bool, class tool.EffectClass) tool.QuestionKind {
+	switch {
+	case last.Failure == tool.AmbiguousTarget && !last.Phase.Dispatched():
+		return tool.AskArguments
+	case !harmless && last.Effect == tool.EffectUnknown && !class.Repeatable():
+		return tool.AskOutcome
+	}
+	return ""
 }
 
 func retry(s Situation, src tool.Source, in tool.Input, why string) Decision {

@@ -106,6 +106,17 @@ func published(p Publication, res *tool.Result) ([]store.Event, error) {
 		change = &RunChange{Outcome: OutcomeRunning}
 	case p.Retry != nil:
 		ts = retried(m, p)
+	case p.Waits != nil:
+		c := p.Waits
+		last := c.Reports[len(c.Reports)-1]
+		m.Step, m.Attempt, m.Source = p.Number, last.Record.Number, last.Record.Source
+		ts = append(ts, told{key(c.Step.CallID, last.Record.Number+10*MaxAttempts*c.Waits, "wait"), m.Waiting(c.Decision.Wait, last.trouble())})
+	case p.Control > 0:
+		said := m.Resumed()
+		if p.Paused {
+			said = m.Paused()
+		}
+		ts = append(ts, told{fmt.Sprintf("run/control/%d", p.Control), said})
 	case p.Ended != nil:
 		ts = ended(m, p, res)
 	default:
@@ -155,6 +166,14 @@ func rollbackTold(m narration.Moment, callID string, rep Report) []told {
 
 func ended(m narration.Moment, p Publication, res *tool.Result) []told {
 	c := p.Ended
+	if len(c.Reports) == 0 {
+		m.Step = p.Number
+		why := narration.Trouble{Failure: c.Decision.Failure}
+		if d := c.Step.Draft; d != nil && len(d.Issues) > 0 {
+			why.What = d.Issues[0].Path
+		}
+		return []told{{key(c.Step.CallID, 0, "end"), m.Failed(c.Step.Title, why)}}
+	}
 	last := c.Reports[len(c.Reports)-1]
 	m.Step, m.Attempt, m.Source = p.Number, last.Record.Number, last.Record.Source
 	ts := rollbackTold(m, c.Step.CallID, last)

@@ -1,10 +1,76 @@
 package planner
 
 import (
+	"encoding/json"
 	"fmt"
 
+	"toolsvc/narration"
 	"toolsvc/tool"
+	"toolsvc/verification"
 )
+
+// prepareStep validates a request and turns it into a Step. A payload that does not validate is answered with a Result that holds all
+// issues; err is an *UnknownToolError, or nil.
+func prepareStep(reg *tool.Registry, executors map[string]tool.Executor, req tool.Request, lang string) (step Step, rejected *tool.Result, err error) {
+	spec := reg.Lookup(req.Tool)
+	if spec == nil {
+		return Step{}, nil, &UnknownToolError{Tool: req.Tool, Nearest: reg.Nearest(req.Tool)}
+	}
+	reject := func(issues tool.Issues) *tool.Result {
+		code := tool.InvalidArguments
+		hint := tool.HintArguments(spec, issues, req.Arguments)
+		if hint.Reason() == tool.ReasonMissingFields {
+			code = tool.MissingFields
+		}
+		return &tool.Result{CallID: req.CallID, RunID: req.RunID, Tool: req.Tool, RetryHint: hint,
+			Error: &tool.Error{Code: code, Message: hint.Fields().Message, Cause: tool.ErrorFrom(issues)}}
+	}
+	if len(req.Arguments) == 0 {
+		req.Arguments = json.RawMessage("{}")
+	}
+	payload, issues := spec.Decode(req.Arguments)
+	if len(issues) > 0 {
+		return Step{}, reject(issues), nil
+	}
+	args, err := json.Marshal(payload) // with the defaults filled in
+	if err != nil {
+		return Step{}, nil, fmt.Errorf("encode the payload of %s: %w", spec.ID, err)
+	}
+	if _, issues := verification.Compile(spec, args, payload.Expectations()); len(issues) > 0 {
+		return Step{}, reject(issues), nil
+	}
+	class, err := verification.EffectClass(spec, args)
+	if err != nil {
+		return Step{}, nil, fmt.Errorf("effect class of %s: %w", spec.ID, err)
+	}
+	step = Step{CallID: req.CallID, Tool: spec.ID, Arguments: args, Class: class, TimeLimitMS: spec.TimeLimit.Milliseconds(),
+		Title: narration.Describe(spec, args, lang), Digest: CallDigest(spec.ID, args), Confirm: approvalFor(spec, class)}
+	step.Sources = applicable(executors, spec, &tool.Call{ID: req.CallID, RunID: req.RunID, Spec: spec, Args: payload, Raw: args})
+	return step, nil, nil
+}
+
+// applicable lists the spec's sources that can be used for the call. When none can, all are kept: the attempt will say what is missing.
+func applicable(executors map[string]tool.Executor, spec *tool.Spec, call *tool.Call) []tool.Source {
+	exec := executors[spec.ID.Toolset()]
+	var some []tool.Source
+	for _, src := range spec.Sources {
+		if exec == nil || exec.Applies(call, src) {
+			some = append(some, src)
+		}
+	}
+	if len(some) == 0 {
+		return spec.Sources
+	}
+	return some
+}
+
+// approvalFor is the question of the approval that a call needs; "" when it needs none. Irreversible calls always need one.
+func approvalFor(spec *tool.Spec, class tool.EffectClass) string {
+	if spec.Confirm == "" && class == tool.Irreversible {
+		return "This cannot be undone. May it be done?"
+	}
+	return spec.Confirm
+}
 
 // PlanError says which steps of a plan cannot be run, and why.
 type PlanError struct{ Steps []StepError }

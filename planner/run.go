@@ -15,8 +15,14 @@ const (
 	WorkflowRun = "Run"
 	// UpdateCall appends a call to the run's queue, and returns its Result when it has ended.
 	UpdateCall = "call"
+	// UpdateAnswer answers a question of the run, and returns the Result of the call that waited for it, or its next question.
+	UpdateAnswer = "answer"
+	// UpdateControl pauses or resumes the run.
+	UpdateControl = "control"
 	// QueryState returns the run's State.
 	QueryState = "state"
+	// QueryStep returns a call's Step, with its arguments as they are.
+	QueryStep = "step"
 )
 
 // Bounds of a run.
@@ -47,6 +53,8 @@ type Input struct {
 	Title string `json:"title,omitempty"`
 	// Language of the narration: en, ko or ja.
 	Language string `json:"language"`
+	// Policy bounds the run.
+	Policy tool.Policy `json:"policy,omitzero"`
 	// Steps of a script.
 	Steps []Step `json:"steps,omitempty"`
 	// NoHealing limits every step to one attempt, for comparison.
@@ -77,6 +85,18 @@ type Step struct {
 	ExpectFailure tool.Failure `json:"expect_failure,omitempty"`
 	// Repairs are the corrections that were made before the call was accepted.
 	Repairs []tool.Repair `json:"repairs,omitempty"`
+	// Draft is set while the payload does not validate; Arguments is empty then.
+	Draft *Draft `json:"draft,omitempty"`
+	// Confirm is the question of the approval that the call needs; "" when it needs none.
+	Confirm string `json:"confirm,omitempty"`
+	// Digest identifies the tool and the exact arguments: "sha256:…".
+	Digest string `json:"digest,omitempty"`
+}
+
+// Draft is a payload that does not validate yet, and that the run's policy lets be corrected by a model or a person.
+type Draft struct {
+	Payload []byte      `json:"payload"`
+	Issues  tool.Issues `json:"issues"`
 }
 
 // Status of a step.
@@ -88,6 +108,8 @@ const (
 	StatusRunning  Status = "running"
 	StatusVerified Status = "verified"
 	StatusFailed   Status = "failed"
+	// StatusWaiting: the step waits for the answer to a question.
+	StatusWaiting Status = "waiting"
 	// StatusSkipped: an earlier step of the script failed.
 	StatusSkipped Status = "skipped"
 )
@@ -103,6 +125,22 @@ type State struct {
 	Kind     Kind        `json:"kind"`
 	Outcome  Outcome     `json:"outcome"`
 	Steps    []StepState `json:"steps"`
+	// Paused: no step begins before the run is resumed.
+	Paused bool `json:"paused,omitempty"`
+	// Questions are those that wait for an answer, in the order of asking.
+	Questions []tool.Question `json:"questions,omitempty"`
+	// Policy of the run.
+	Policy tool.Policy `json:"policy,omitzero"`
+	// Past is what the loop guard and the policy know of the calls that have ended, the latest last.
+	Past []Ended `json:"past,omitempty"`
+	// WaitedMS is how long the run has backed off in all.
+	WaitedMS int64 `json:"waited_ms,omitempty"`
+	// Began is when the run began, WithPeopleMS how long it has waited for people.
+	Began        time.Time `json:"began,omitzero"`
+	WithPeopleMS int64     `json:"with_people_ms,omitempty"`
+	// Asked counts the questions so far, Tokens the model's tokens.
+	Asked  int   `json:"asked,omitempty"`
+	Tokens int64 `json:"tokens,omitempty"`
 }
 
 // Outcome of a run.
@@ -145,7 +183,12 @@ type AttemptInput struct {
 	Number   int       `json:"number"` // of the step, from 1
 	Steps    int       `json:"steps"`  // known so far
 	Plan     tool.Plan `json:"plan"`
+	// Round counts the waits of the step before this attempt: each round has a dispatch record of its own.
+	Round int `json:"round,omitempty"`
 }
+
+// dispatch is the number under which the attempt's dispatch is recorded.
+func (in AttemptInput) dispatch() int { return in.Plan.Number + in.Round*10*MaxAttempts }
 
 // Report is what an attempt came to.
 type Report struct {

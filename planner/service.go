@@ -2,7 +2,6 @@ package planner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,9 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"toolsvc/narration"
 	"toolsvc/tool"
-	"toolsvc/verification"
 )
 
 // Errors of the Service, beside those of the context.
@@ -28,6 +25,10 @@ var (
 	ErrUnknownRun = errors.New("there is no such run")
 	// ErrRunEnded: the run takes no more calls.
 	ErrRunEnded = errors.New("the run has ended and takes no more calls; start another one")
+	// ErrQuestionClosed: the question does not wait for an answer.
+	ErrQuestionClosed = errors.New("the question is not open: it was answered, has expired, or never was; look at the run")
+	// ErrUnknownCall: the run has no such call.
+	ErrUnknownCall = errors.New("the run has no such call")
 	// ErrRunFull: too many calls wait in the run.
 	ErrRunFull = errors.New("too many calls wait in this run; wait for some to end")
 )
@@ -56,6 +57,12 @@ type Service struct {
 	Registry *tool.Registry
 	// Executors by toolset; used here only to ask which sources apply.
 	Executors map[string]tool.Executor
+	// Keys keeps idempotency keys; nil refuses them.
+	Keys Keys
+	// Log reads the events of runs, where the results of ended runs are; nil does without.
+	Log EventLog
+	// HasModel tells that payloads can be corrected by a model.
+	HasModel bool
 	// RunURL leads to a run in Temporal's UI; nil when there is none.
 	RunURL func(workflowID string) string
 }
@@ -63,56 +70,7 @@ type Service struct {
 // Prepare validates a request and turns it into a Step, without starting anything. A payload that does not validate is answered with a
 // Result that holds all issues; err is an *UnknownToolError, or nil.
 func (s *Service) Prepare(req tool.Request, lang string) (step Step, rejected *tool.Result, err error) {
-	spec := s.Registry.Lookup(req.Tool)
-	if spec == nil {
-		return Step{}, nil, &UnknownToolError{Tool: req.Tool, Nearest: s.Registry.Nearest(req.Tool)}
-	}
-	reject := func(issues tool.Issues) *tool.Result {
-		code := tool.InvalidArguments
-		hint := tool.HintArguments(spec, issues, req.Arguments)
-		if hint.Reason() == tool.ReasonMissingFields {
-			code = tool.MissingFields
-		}
-		return &tool.Result{CallID: req.CallID, RunID: req.RunID, Tool: req.Tool, RetryHint: hint,
-			Error: &tool.Error{Code: code, Message: hint.Fields().Message, Cause: tool.ErrorFrom(issues)}}
-	}
-	if len(req.Arguments) == 0 {
-		req.Arguments = json.RawMessage("{}")
-	}
-	payload, issues := spec.Decode(req.Arguments)
-	if len(issues) > 0 {
-		return Step{}, reject(issues), nil
-	}
-	args, err := json.Marshal(payload) // with the defaults filled in
-	if err != nil {
-		return Step{}, nil, fmt.Errorf("encode the payload of %s: %w", spec.ID, err)
-	}
-	if _, issues := verification.Compile(spec, args, payload.Expectations()); len(issues) > 0 {
-		return Step{}, reject(issues), nil
-	}
-	class, err := verification.EffectClass(spec, args)
-	if err != nil {
-		return Step{}, nil, fmt.Errorf("effect class of %s: %w", spec.ID, err)
-	}
-	step = Step{CallID: req.CallID, Tool: spec.ID, Arguments: args, Class: class, TimeLimitMS: spec.TimeLimit.Milliseconds(),
-		Title: narration.Describe(spec, args, lang)}
-	step.Sources = s.applicable(spec, &tool.Call{ID: req.CallID, RunID: req.RunID, Spec: spec, Args: payload, Raw: args})
-	return step, nil, nil
-}
-
-// applicable lists the spec's sources that can be used for the call. When none can, all are kept: the attempt will say what is missing.
-func (s *Service) applicable(spec *tool.Spec, call *tool.Call) []tool.Source {
-	exec := s.Executors[spec.ID.Toolset()]
-	var some []tool.Source
-	for _, src := range spec.Sources {
-		if exec == nil || exec.Applies(call, src) {
-			some = append(some, src)
-		}
-	}
-	if len(some) == 0 {
-		return spec.Sources
-	}
-	return some
+	return prepareStep(s.Registry, s.Executors, req, lang)
 }
 
 // Start starts a run. The same RunID again joins the run that is there.
@@ -146,19 +104,37 @@ func (s *Service) Call(ctx context.Context, req tool.Request, lang string) (*too
 	return s.CallIn(ctx, req, lang, req.RunID == "")
 }
 
-// CallIn is Call with a given run, which ends after the call when single is set; "" makes one.
+// CallIn is Call with a given run, which ends after the call when single is set; "" makes one. A call that needs an answer comes back
+// with the status needs_input, and goes on when that is given. With an idempotency key, a repeated request gets what the first one came
+// to; the same key with other arguments is store.ErrKeyReused.
 func (s *Service) CallIn(ctx context.Context, req tool.Request, lang string, single bool) (*tool.Result, error) {
 	if req.CallID == "" {
 		req.CallID = tool.NewCallID()
 	}
 	step, rejected, err := s.Prepare(req, lang)
-	if err != nil || rejected != nil {
-		return rejected, err
+	if err != nil {
+		return nil, err
+	}
+	if rejected != nil {
+		correctable, err := s.correctable(ctx, req)
+		if err != nil || !correctable {
+			return rejected, err
+		}
+		step = s.draft(req, rejected)
 	}
 	if req.RunID == "" {
 		req.RunID = tool.NewRunID()
 	}
+	repeated := false
+	if req.IdempotencyKey != "" {
+		if repeated, err = s.claim(ctx, &req, &step); err != nil {
+			return nil, err
+		}
+	}
 	in := Input{RunID: req.RunID, Kind: KindCaller, Language: lang, Single: single}
+	if req.Policy != nil {
+		in.Policy = *req.Policy
+	}
 	opts := s.options(in)
 	if single {
 		opts.StaticSummary, opts.Memo[memoTitle] = clip(step.Title), step.Title
@@ -169,14 +145,29 @@ func (s *Service) CallIn(ctx context.Context, req tool.Request, lang string, sin
 		UpdateOptions: client.UpdateWorkflowOptions{UpdateID: req.CallID, UpdateName: UpdateCall, Args: []any{step},
 			WaitForStage: client.WorkflowUpdateStageCompleted},
 	})
-	if err != nil {
-		return nil, interrupted(err)
-	}
 	var res *tool.Result
-	if err := handle.Get(ctx, &res); err != nil {
-		return nil, interrupted(err)
+	if err == nil {
+		err = handle.Get(ctx, &res)
 	}
-	return res, nil
+	if err != nil {
+		err = interrupted(err)
+		if repeated && errors.Is(err, ErrRunEnded) { // the first one's run is over: its result is in the log
+			return s.Result(ctx, req.RunID, req.CallID)
+		}
+		return nil, err
+	}
+	if repeated && res.Status == tool.StatusNeedsInput { // that was then
+		return s.Result(ctx, req.RunID, req.CallID)
+	}
+	return s.linked(res), nil
+}
+
+// linked fills in where the run of a Result can be looked at.
+func (s *Service) linked(res *tool.Result) *tool.Result {
+	if res != nil && res.RunLink != nil && res.RunLink.URL == "" && s.RunURL != nil {
+		res.RunLink.URL = s.RunURL(res.RunLink.WorkflowID)
+	}
+	return res
 }
 
 // interrupted is explain for a call that was on its way: only a connection that was never made proves that nothing was accepted.
@@ -229,6 +220,10 @@ func explain(err error) error {
 	switch {
 	case errors.As(err, &app) && app.Type() == errRunEnded:
 		return ErrRunEnded
+	case errors.As(err, &app) && app.Type() == errQuestionClosed:
+		return ErrQuestionClosed
+	case errors.As(err, &app) && app.Type() == errUnknownCall:
+		return ErrUnknownCall
 	case errors.As(err, &app) && app.Type() == errRunFull:
 		return ErrRunFull
 	case errors.As(err, &started):

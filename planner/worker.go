@@ -32,4 +32,7 @@ func Register(w worker.Registry, a *Activities) {
 	w.RegisterActivityWithOptions(a.Attempt, activity.RegisterOptions{Name: activityAttempt})
 	w.RegisterActivityWithOptions(a.Reconcile, activity.RegisterOptions{Name: activityReconcile})
 	w.RegisterActivityWithOptions(a.Publish, activity.RegisterOptions{Name: activityPublish})
+	w.RegisterActivityWithOptions(a.Ask, activity.RegisterOptions{Name: activityAsk})
+	w.RegisterActivityWithOptions(a.CloseQuestion, activity.RegisterOptions{Name: activityClose})
+	w.RegisterActivityWithOptions(a.Correct, activity.RegisterOptions{Name: activityCorrect})
 }

@@ -27,14 +27,26 @@ const heartbeatTimeout = 4 * time.Second
 
 // run is the state of one run while its workflow executes.
 type run struct {
-	in      Input
-	state   State
-	pending []Step               // not yet begun, in the order of arrival
-	arrived map[string]time.Time // when each pending call was accepted
-	index   map[string]int       // of each call in state.Steps
-	ends    map[string]end       // what a caller waits for
-	current *narrow              // what the step in hand is doing, for the UI
-	closed  bool
+	in       Input
+	state    State
+	pending  []Step               // not yet begun, in the order of arrival
+	arrived  map[string]time.Time // when each pending call was accepted
+	index    map[string]int       // of each call in state.Steps
+	ends     map[string]end       // what a caller waits for
+	current  *narrow              // what the step in hand is doing, for the UI
+	inHand   string               // the call of the step in hand
+	replies  map[string]*Reply    // accepted, by question
+	controls int                  // how often it was paused and resumed
+	drafts   map[string]*prepared // of calls that did not validate when they came
+	noModel  bool                 // there is none to correct payloads
+	closed   bool
+}
+
+// prepared is what the correction of a draft came to.
+type prepared struct {
+	step Step
+	no   *refusal
+	err  error
 }
 
 // end is settled when a call has ended, or will never be made.
@@ -53,7 +65,8 @@ type narrow struct {
 // Run is the workflow of a run. It takes one step at a time from its queue; a script's steps are in its input, a caller's arrive by
 // the update [UpdateCall], which returns the step's Result.
 func Run(ctx workflow.Context, in Input) (*State, error) {
-	r := &run{in: in, arrived: map[string]time.Time{}, index: map[string]int{}, ends: map[string]end{}, state: State{RunID: in.RunID, Title: in.Title, Language: in.Language, Kind: in.Kind, Outcome: OutcomeRunning}}
+	r := &run{in: in, arrived: map[string]time.Time{}, index: map[string]int{}, ends: map[string]end{}, replies: map[string]*Reply{}, drafts: map[string]*prepared{},
+		state: State{RunID: in.RunID, Title: in.Title, Language: in.Language, Kind: in.Kind, Outcome: OutcomeRunning, Policy: in.Policy, Began: workflow.Now(ctx)}}
 	if in.Carried != nil {
 		r.state = *in.Carried
 		for i, st := range r.state.Steps {
@@ -63,17 +76,10 @@ func Run(ctx workflow.Context, in Input) (*State, error) {
 	for _, s := range in.Steps {
 		r.enqueue(ctx, s)
 	}
-	if err := workflow.SetQueryHandler(ctx, QueryState, func() (State, error) { return r.state, nil }); err != nil {
+	if err := r.handle(ctx); err != nil {
 		return nil, err
 	}
-	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateCall, r.call, workflow.UpdateHandlerOptions{
-		Description: "Append a call to the queue; answers with its result when it has ended.",
-		Validator:   r.admit,
-	})
-	if err != nil {
-		return nil, err
-	}
-	err = r.work(ctx)
+	err := r.work(ctx)
 	if workflow.IsContinueAsNewError(err) {
 		return nil, err
 	}
@@ -91,11 +97,41 @@ func Run(ctx workflow.Context, in Input) (*State, error) {
 	return &r.state, nil
 }
 
+// handle sets up how the run is reached from outside.
+func (r *run) handle(ctx workflow.Context) error {
+	query := func(name string, h any) error { return workflow.SetQueryHandler(ctx, name, h) }
+	update := func(name, description string, h, validator any) error {
+		return workflow.SetUpdateHandlerWithOptions(ctx, name, h, workflow.UpdateHandlerOptions{Description: description, Validator: validator})
+	}
+	return errors.Join(
+		query(QueryState, func() (State, error) { return r.state, nil }),
+		query(QueryStep, r.stepOf),
+		update(UpdateCall, "Append a call to the queue; answers with its result when it has ended, or with the question that it waits for.", r.call, r.admit),
+		update(UpdateAnswer, "Answer a question; answers with what the call comes to.", r.answer, r.admitAnswer),
+		update(UpdateControl, "Pause the run between two steps, or let it go on.", r.control, r.admitControl),
+	)
+}
+
+// stepOf returns a call that has not ended, as it is.
+func (r *run) stepOf(callID string) (Step, error) {
+	for _, s := range r.pending {
+		if s.CallID == callID {
+			return s, nil
+		}
+	}
+	if r.current != nil && r.current.step.CallID == callID {
+		return r.current.step, nil
+	}
+	return Step{}, fmt.Errorf("call %s is not waiting in this run", callID)
+}
+
 // admit refuses a call before anything of it enters the history.
 func (r *run) admit(ctx workflow.Context, s Step) error {
 	switch {
 	case r.find(s.CallID) != nil: // asked again: the answer is the first one's
 		return nil
+	case s.Tool == "":
+		return temporal.NewApplicationError("the run has no such call", errUnknownCall)
 	case r.closed:
 		return temporal.NewApplicationError("the run has ended; start another one", errRunEnded)
 	case len(r.pending) >= MaxQueued:
@@ -104,30 +140,85 @@ func (r *run) admit(ctx workflow.Context, s Step) error {
 	return nil
 }
 
-// call appends a call and waits for its Result. The same call sent again waits for the same Result.
+// call appends a call and waits for what it comes to. The same call sent again waits for the same.
 func (r *run) call(ctx workflow.Context, s Step) (*tool.Result, error) {
 	if r.find(s.CallID) == nil {
 		r.enqueue(ctx, s)
 	}
-	if e, waiting := r.ends[s.CallID]; waiting {
-		if err := e.future.Get(ctx, nil); err != nil {
-			return nil, err
+	return r.outcome(ctx, s.CallID)
+}
+
+// outcome waits until the call has ended, or waits for an answer.
+func (r *run) outcome(ctx workflow.Context, callID string) (*tool.Result, error) {
+	for {
+		if e, waiting := r.ends[callID]; waiting {
+			if err := e.future.Get(ctx, nil); err != nil {
+				return nil, err
+			}
 		}
+		st := r.find(callID)
+		if st.Result != nil {
+			return st.Result, nil
+		}
+		for _, q := range r.state.Questions {
+			if q.CallID == callID {
+				return &tool.Result{CallID: callID, RunID: r.in.RunID, Tool: st.Tool, Status: tool.StatusNeedsInput, Question: &q,
+					RunLink: &tool.RunLink{WorkflowID: r.in.RunID}}, nil
+			}
+		}
+		if r.closed || st.Status.Ended() {
+			return nil, temporal.NewApplicationError("the run ended before the call was made", errRunEnded)
+		}
+		r.expectEnd(ctx, callID)
 	}
-	st := r.find(s.CallID)
-	if st.Result == nil {
-		return nil, temporal.NewApplicationError("the run ended before the call was made", errRunEnded)
+}
+
+// control is what UpdateControl does: pause or resume.
+func (r *run) control(ctx workflow.Context, paused bool) error {
+	if r.state.Paused == paused {
+		return nil
 	}
-	return st.Result, nil
+	r.state.Paused = paused
+	r.controls++
+	_, err := r.publish(ctx, Publication{Control: r.controls, Paused: paused})
+	return err
+}
+
+func (r *run) admitControl(_ workflow.Context, _ bool) error {
+	if r.closed {
+		return temporal.NewApplicationError("the run has ended", errRunEnded)
+	}
+	return nil
+}
+
+// worked is how long the run has worked, waiting for people excepted.
+func (r *run) worked(ctx workflow.Context) time.Duration {
+	return workflow.Now(ctx).Sub(r.state.Began) - time.Duration(r.state.WithPeopleMS)*time.Millisecond
 }
 
 func (r *run) enqueue(ctx workflow.Context, s Step) {
 	r.pending = append(r.pending, s)
 	r.arrived[s.CallID] = workflow.Now(ctx)
-	f, settle := workflow.NewFuture(ctx)
-	r.ends[s.CallID] = end{f, settle}
+	r.expectEnd(ctx, s.CallID)
 	r.index[s.CallID] = len(r.state.Steps)
 	r.state.Steps = append(r.state.Steps, StepState{CallID: s.CallID, Tool: s.Tool, Title: s.Title, Status: StatusQueued, Expects: s.ExpectFailure})
+	if s.Draft == nil {
+		return
+	}
+	number := len(r.state.Steps)
+	workflow.Go(ctx, func(ctx workflow.Context) { // what is missing is asked for at once, while the calls before it go on
+		p := &prepared{}
+		p.step, p.no, p.err = r.corrected(ctx, s, number)
+		r.drafts[s.CallID] = p
+	})
+}
+
+// expectEnd readies what the callers of the step wait for.
+func (r *run) expectEnd(ctx workflow.Context, callID string) {
+	if _, ok := r.ends[callID]; !ok {
+		f, settle := workflow.NewFuture(ctx)
+		r.ends[callID] = end{f, settle}
+	}
 }
 
 func (r *run) find(callID string) *StepState {
@@ -170,8 +261,13 @@ func (r *run) work(ctx workflow.Context) error {
 				return nil
 			}
 		}
-		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) {
+		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) && len(r.state.Questions) == 0 {
 			return r.goOnInNewHistory(ctx)
+		}
+		if r.state.Paused {
+			if err := workflow.Await(ctx, func() bool { return !r.state.Paused }); err != nil {
+				return err
+			}
 		}
 		s := r.pending[0]
 		r.pending = r.pending[1:]
@@ -206,36 +302,25 @@ func (r *run) goOnInNewHistory(ctx workflow.Context) error {
 	return workflow.NewContinueAsNewError(ctx, WorkflowRun, in)
 }
 
-// step makes attempts at one call until the healing decision ends it.
+// step makes one call: it is readied, attempted until the healing decision ends it, and concluded.
 func (r *run) step(ctx workflow.Context, s Step) (ok bool, err error) {
-	st := r.find(s.CallID)
-	st.Status = StatusRunning
+	r.inHand = s.CallID
+	r.find(s.CallID).Status = StatusRunning
 	number := 1 + r.index[s.CallID]
 	began := workflow.Now(ctx)
 	c := Conclusion{RunID: r.in.RunID, Step: s, Queued: began.Sub(r.arrived[s.CallID])}
 	delete(r.arrived, s.CallID)
 
-	plan := tool.Plan{Number: 1, Source: s.Sources[0], Input: firstInput(s.Sources[0])}
-	for lost := 0; ; {
-		r.show(ctx, &narrow{s, number, plan})
-		rep, err := r.attempt(ctx, s, number, plan)
-		if err != nil {
-			return false, err
-		}
-		if rep.Record.Failure == tool.WorkerLost {
-			lost++
-		}
-		reports := append(slices.Clone(c.Reports), rep)
-		c.Decision = Decide(r.situation(s, reports, lost))
-		if c.Decision.Action == ActionRetry && c.Decision.Next.Number == plan.Number {
-			continue // the lost attempt is made again; nobody needs to notice
-		}
-		c.Reports = reports
-		if c.Decision.Action != ActionRetry {
-			break
-		}
-		r.publish(ctx, Publication{Number: number, Retry: &c})
-		plan = c.Decision.Next
+	r.current = &narrow{s, number, tool.Plan{}}
+	s, no, err := r.readied(ctx, s, number)
+	if err != nil {
+		return false, err
+	}
+	c.Step = s
+	if no != nil {
+		c.Refused, c.Decision = no.Message, Decision{Action: ActionStop, Failure: no.Failure, Why: "the call is not made"}
+	} else if err := r.attempts(ctx, &c, number); err != nil {
+		return false, err
 	}
 	c.Took = workflow.Now(ctx).Sub(began)
 	c.Link = &tool.RunLink{WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID}
@@ -243,18 +328,147 @@ func (r *run) step(ctx workflow.Context, s Step) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	st = r.find(s.CallID) // the slice may have grown meanwhile
+	st := r.find(s.CallID) // the slice may have grown meanwhile
 	st.Result, st.Status = res, StatusFailed
-	if asExpected(s, res) {
+	if asExpected(c.Step, res) {
 		st.Status = StatusVerified
 	}
-	r.current = nil
+	r.state.Past = remember(r.state.Past, c.Step.Digest, res, c.Step.Class)
+	r.current, r.inHand = nil, ""
 	r.settle(s.CallID)
 	return st.Status == StatusVerified, nil
 }
 
+// readied is ready for a step that may have been asked about since it came.
+func (r *run) readied(ctx workflow.Context, s Step, number int) (Step, *refusal, error) {
+	if s.Draft != nil {
+		if err := workflow.Await(ctx, func() bool { return r.drafts[s.CallID] != nil }); err != nil {
+			return s, nil, err
+		}
+		p := r.drafts[s.CallID]
+		delete(r.drafts, s.CallID)
+		if p.err != nil || p.no != nil {
+			return p.step, p.no, p.err
+		}
+		s = p.step
+	}
+	return r.ready(ctx, s, number)
+}
+
+// attempts makes attempts until the healing decision ends them, and leaves their reports and the decision in c.
+func (r *run) attempts(ctx workflow.Context, c *Conclusion, number int) error {
+	s := c.Step
+	plan := tool.Plan{Number: 1, Source: s.Sources[0], Input: firstInput(s.Sources[0])}
+	asked := 0
+	for lost := 0; ; {
+		r.show(ctx, &narrow{s, number, plan})
+		rep, err := r.attempt(ctx, s, number, plan, c.Waits)
+		if err != nil {
+			return err
+		}
+		if rep.Record.Failure == tool.WorkerLost {
+			lost++
+		}
+		reports := append(slices.Clone(c.Reports), rep)
+		sit := r.situation(s, reports, lost)
+		sit.Waits, sit.Asked = c.Waits, asked
+		c.Decision = Decide(sit)
+		if c.Decision.Action == ActionRetry && c.Decision.Next.Number == plan.Number {
+			continue // the lost attempt is made again; nobody needs to notice
+		}
+		switch c.Decision.Action {
+		case ActionWait:
+			if err := r.backOff(ctx, c, number, rep); err != nil {
+				return err
+			}
+			continue
+		case ActionAsk:
+			asked++
+			again, err := r.askAbout(ctx, c, number, plan, &reports)
+			if err != nil {
+				return err
+			}
+			switch {
+			case !again:
+				c.Reports = reports
+				return nil
+			case sit.Attempts[len(sit.Attempts)-1].Failure == tool.AmbiguousTarget: // other arguments: the attempts begin anew
+				s, c.Reports = c.Step, nil
+				plan = tool.Plan{Number: 1, Source: s.Sources[0], Input: firstInput(s.Sources[0])}
+				c.Waits++ // so that its dispatches have records of their own
+				continue
+			}
+			sit = r.situation(s, reports, lost)
+			sit.Vouched = true // for this one decision
+			c.Decision = Decide(sit)
+		}
+		c.Reports = reports
+		if c.Decision.Action != ActionRetry {
+			return nil
+		}
+		r.publish(ctx, Publication{Number: number, Retry: c}) //nolint:errcheck // narration; the result is what matters
+		plan = c.Decision.Next
+	}
+}
+
+// backOff waits before the same attempt is made again.
+func (r *run) backOff(ctx workflow.Context, c *Conclusion, number int, rep Report) error {
+	waiting := *c
+	waiting.Reports = append(slices.Clone(c.Reports), rep)
+	if _, err := r.publish(ctx, Publication{Number: number, Waits: &waiting}); err != nil {
+		return err
+	}
+	t := workflow.NewTimerWithOptions(ctx, c.Decision.Wait, workflow.TimerOptions{Summary: clip(fmt.Sprintf("step %d: %s, try again in %s", number, rep.Record.Failure, c.Decision.Wait.Round(time.Millisecond)))})
+	if err := t.Get(ctx, nil); err != nil {
+		return err
+	}
+	c.Waits++
+	c.Waited += c.Decision.Wait
+	r.state.WaitedMS += c.Decision.Wait.Milliseconds()
+	return nil
+}
+
+// askAbout asks about the latest attempt. again is true when the answer allows another one: c.Step holds the corrected call then, or the
+// latest report says that the dispatch had no effect. Otherwise c.Decision says how the step ends.
+func (r *run) askAbout(ctx workflow.Context, c *Conclusion, number int, plan tool.Plan, reports *[]Report) (again bool, err error) {
+	last := &(*reports)[len(*reports)-1]
+	d := c.Decision
+	reply, err := r.ask(ctx, Asking{Kind: d.Ask, Step: &c.Step, Number: number, Failure: d.Failure, Message: last.Record.Message, Candidates: last.Candidates})
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case reply == nil:
+		c.Decision = Decision{Action: ActionStop, Failure: d.Failure, Why: "nobody answered in time"}
+		last.Record.Message += " Nobody answered the question about it in time."
+		return false, nil
+	case d.Ask == tool.AskArguments:
+		reply.Step.Repairs = append(slices.Clone(c.Step.Repairs), reply.Step.Repairs...)
+		c.Step = *reply.Step
+		return true, nil
+	case !reply.Happened:
+		last.Record.Effect = tool.EffectNone
+		last.Record.Message += " A person says that it had no effect."
+		return true, nil
+	}
+	rep, err := r.reconcile(ctx, AttemptInput{RunID: r.in.RunID, Language: r.in.Language, Step: c.Step, Number: number, Steps: len(r.state.Steps), Plan: plan, Round: c.Waits})
+	if err != nil {
+		return false, err
+	}
+	if rep.Verification != nil && rep.Verification.Verdict == tool.VerdictSuccess && rep.Record.Failure == "" {
+		*last = rep
+		c.Decision = Decision{Action: ActionDone, Why: "a person says that it happened, and fresh evidence agrees"}
+		return false, nil
+	}
+	last.Record.Message += " A person says that it happened; what can be observed does not prove it."
+	c.Decision = Decision{Action: ActionStop, Failure: d.Failure, Why: "a person's word is no evidence"}
+	return false, nil
+}
+
 func (r *run) situation(s Step, reports []Report, lost int) Situation {
-	sit := Situation{Class: s.Class, Sources: s.Sources, Lost: lost, Healing: !r.in.NoHealing}
+	sit := Situation{Class: s.Class, Sources: s.Sources, Lost: lost, Healing: !r.in.NoHealing, Ask: r.in.Policy.Ask, Seed: s.CallID,
+		RetryAfter: time.Duration(reports[len(reports)-1].RetryAfterMS) * time.Millisecond,
+		WaitLeft:   r.in.Policy.Waits() - time.Duration(r.state.WaitedMS)*time.Millisecond}
 	for _, rep := range reports {
 		sit.Attempts = append(sit.Attempts, rep.Record)
 	}
@@ -281,10 +495,9 @@ func asExpected(s Step, res *tool.Result) bool {
 }
 
 // attempt makes one attempt; when the worker that made it is lost, what became of it is found out by observing.
-func (r *run) attempt(ctx workflow.Context, s Step, number int, plan tool.Plan) (Report, error) {
-	in := AttemptInput{RunID: r.in.RunID, Language: r.in.Language, Step: s, Number: number, Steps: len(r.state.Steps), Plan: plan}
-	limit := time.Duration(s.TimeLimitMS)*time.Millisecond + rollbackLimit + patience
-	summary := fmt.Sprintf("step %d/%d, attempt %d/%d: %s by %s", number, len(r.state.Steps), plan.Number, MaxAttempts, s.Title, plan.Source.Badge())
+func (r *run) attempt(ctx workflow.Context, s Step, number int, plan tool.Plan, round int) (Report, error) {
+	in := AttemptInput{RunID: r.in.RunID, Language: r.in.Language, Step: s, Number: number, Steps: len(r.state.Steps), Plan: plan, Round: round}
+	limit, summary := in.limit(), in.summary()
 	actx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: limit,
 		HeartbeatTimeout:    heartbeatTimeout,
@@ -300,14 +513,27 @@ func (r *run) attempt(ctx workflow.Context, s Step, number int, plan tool.Plan) 
 	if temporal.IsCanceledError(err) || ctx.Err() != nil {
 		return rep, err
 	}
+	return r.reconcile(ctx, in)
+}
+
+// reconcile finds out, by observing, what became of an attempt.
+func (r *run) reconcile(ctx workflow.Context, in AttemptInput) (rep Report, err error) {
 	rctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: limit,
+		StartToCloseTimeout: in.limit(),
 		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 10 * time.Second, MaximumAttempts: 20},
-		Summary:             clip("observe what became of " + summary),
+		Summary:             clip("observe what became of " + in.summary()),
 	})
 	err = workflow.ExecuteActivity(rctx, activityReconcile, in).Get(ctx, &rep)
 	return rep, err
+}
+
+func (in AttemptInput) limit() time.Duration {
+	return time.Duration(in.Step.TimeLimitMS)*time.Millisecond + rollbackLimit + patience
+}
+
+func (in AttemptInput) summary() string {
+	return fmt.Sprintf("step %d/%d, attempt %d/%d: %s by %s", in.Number, in.Steps, in.Plan.Number, MaxAttempts, in.Step.Title, in.Plan.Source.Badge())
 }
 
 // Publication is what the publish activity tells the world; exactly one of its fields is set beside Number.
@@ -320,8 +546,13 @@ type Publication struct {
 	Began bool `json:"began,omitempty"`
 	// Retry: another attempt follows.
 	Retry *Conclusion `json:"retry,omitempty"`
+	// Waits: the same attempt is made again after a wait.
+	Waits *Conclusion `json:"waits,omitempty"`
 	// Ended: the step has ended.
 	Ended *Conclusion `json:"ended,omitempty"`
+	// Control: the run was paused or resumed, for this many times.
+	Control int  `json:"control,omitempty"`
+	Paused  bool `json:"paused,omitempty"`
 	// Finished: the run has ended.
 	Finished Outcome `json:"finished,omitempty"`
 	Verified int     `json:"verified,omitempty"`
@@ -334,6 +565,12 @@ func (p Publication) summary() string {
 		return "tell that the run has begun"
 	case p.Retry != nil:
 		return fmt.Sprintf("step %d/%d: another attempt by %s", p.Number, p.Steps, p.Retry.Decision.Next.Source.Badge())
+	case p.Waits != nil:
+		return fmt.Sprintf("step %d/%d: wait, because of %s", p.Number, p.Steps, p.Waits.Decision.Failure)
+	case p.Control > 0 && p.Paused:
+		return "tell that the run is paused"
+	case p.Control > 0:
+		return "tell that the run goes on"
 	case p.Ended != nil && p.Ended.Decision.Action == ActionDone:
 		return fmt.Sprintf("step %d/%d: verified", p.Number, p.Steps)
 	case p.Ended != nil:
@@ -374,12 +611,19 @@ func (r *run) details() string {
 		if len(r.state.Steps) > 60 && st.Status.Ended() && i < len(r.state.Steps)-60 {
 			continue
 		}
-		mark := map[Status]string{StatusQueued: "▫️", StatusRunning: "▶️", StatusVerified: "✅", StatusFailed: "❌", StatusSkipped: "⏭️"}[st.Status]
+		mark := map[Status]string{StatusQueued: "▫️", StatusRunning: "▶️", StatusVerified: "✅", StatusFailed: "❌", StatusSkipped: "⏭️", StatusWaiting: "❓"}[st.Status]
 		fmt.Fprintf(&b, "%d. %s %s `%s`", i+1, mark, st.Title, st.Tool)
 		if st.Status == StatusRunning && r.current != nil {
 			fmt.Fprintf(&b, ": attempt %d/%d by **%s**", r.current.plan.Number, MaxAttempts, r.current.plan.Source.Badge())
 		}
-		if res := st.Result; res != nil && len(res.Attempts) > 0 {
+		for _, q := range r.state.Questions {
+			if q.CallID == st.CallID {
+				fmt.Fprintf(&b, ": **%s**", q.Text)
+			}
+		}
+		if res := st.Result; res != nil && len(res.Attempts) == 0 && res.Error != nil {
+			fmt.Fprintf(&b, ": **%s**: %s", res.Error.Code, res.Error.Message)
+		} else if res != nil && len(res.Attempts) > 0 {
 			fmt.Fprintf(&b, ": %d attempt(s), %s", len(res.Attempts), res.Attempts[len(res.Attempts)-1].Source.Badge())
 			if res.Error != nil {
 				fmt.Fprintf(&b, ", **%s**: %s", res.Error.Code, res.Error.Message)
@@ -460,8 +704,10 @@ const (
 
 // Types of the application errors that an update or a run can end with.
 const (
-	errRunEnded = "RunEnded"
-	errRunFull  = "RunFull"
+	errRunEnded       = "RunEnded"
+	errRunFull        = "RunFull"
+	errQuestionClosed = "QuestionClosed"
+	errUnknownCall    = "UnknownCall"
 )
 
 // conflictPolicy lets a call join a run that is open already.

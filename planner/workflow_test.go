@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
+	"toolsvc/gen/toolsets"
 	"toolsvc/tool"
 )
 
@@ -24,18 +25,23 @@ type world struct {
 	attempts  []AttemptInput
 	reconcile []AttemptInput
 	published []Publication
+	told      *memory
 }
 
 // newWorld plays each attempt by answer, and each reconciliation by observe.
 func newWorld(t *testing.T, answer, observe func(AttemptInput) (Report, error)) *world {
 	t.Helper()
 	var s testsuite.WorkflowTestSuite
-	w := &world{TestWorkflowEnvironment: s.NewTestWorkflowEnvironment()}
+	w := &world{TestWorkflowEnvironment: s.NewTestWorkflowEnvironment(), told: &memory{}}
+	real := &Activities{Registry: toolsets.Registry(), Events: w.told} // questions are worded by the real ones
 	w.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: WorkflowRun})
 	for name, f := range map[string]any{
 		activityAttempt:   (&Activities{}).Attempt,
 		activityReconcile: (&Activities{}).Reconcile,
 		activityPublish:   (&Activities{}).Publish,
+		activityAsk:       real.Ask,
+		activityClose:     real.CloseQuestion,
+		activityCorrect:   real.Correct,
 	} {
 		w.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}
