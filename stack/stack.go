@@ -104,7 +104,7 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 		}
 		return temporalclient.RunURL(s.UIURL, s.namespace, workflowID, "")
 	}
-	s.Service = &planner.Service{Client: s.Client.Client, Registry: reg, Executors: executors, RunURL: runURL}
+	s.Service = &planner.Service{Client: s.Client.Client, Registry: reg, Executors: executors, Keys: s.Store, Log: s.Store, RunURL: runURL}
 	if s.Attached || o.NoWorker {
 		return s, nil
 	}
