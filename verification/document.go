@@ -127,7 +127,7 @@ func headings(v ref.Val) ([]string, error) {
 // digestText is the digest of a text whatever its line endings are, and whatever line breaks stand around it. It is how a text that was
 // asked for is found again in a file of another style; executors/document digests in the same way.
 func digestText(s string) string {
-	s = strings.Trim(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
+	s = strings.Trim(strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n"), "\n")
 	sum := sha256.Sum256([]byte(s))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
