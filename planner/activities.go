@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"toolsvc/repair"
 	"toolsvc/store"
 	"toolsvc/tool"
 	"toolsvc/verification"
@@ -21,8 +22,8 @@ type Activities struct {
 	Journal   Journal
 	Artifacts Artifacts
 	Events    Events
-	// Corrector lets a model correct payloads; nil when there is no model.
-	Corrector Corrector
+	// Repairer lets a model correct payloads; nil when there is no model.
+	Repairer repair.Repairer
 	// RunURL leads to a run in Temporal's UI; nil when there is none.
 	RunURL func(workflowID string) string
 }

@@ -148,26 +148,18 @@ func (r *run) ready(ctx workflow.Context, s Step, number int) (Step, *refusal, e
 
 // corrected gets a draft corrected: by a model, where the policy goes that far, then by a person.
 func (r *run) corrected(ctx workflow.Context, s Step, number int) (Step, *refusal, error) {
-	for tries := 0; s.Draft != nil; {
-		if tries < maxModelRepairs && !r.noModel && r.in.Policy.Repair.Reaches(tool.RepairModel) {
-			tries++
-			c, err := r.correct(ctx, s)
-			if err != nil {
-				return s, nil, err
-			}
-			r.state.Tokens += c.Tokens
-			if c.Step != nil {
-				s = *c.Step
-				continue
-			}
-			if c.NoModel {
-				r.noModel = true
-			}
-			if !c.Again {
-				tries = maxModelRepairs
-			}
-			continue
+	if s.Draft != nil && !r.noModel && r.in.Policy.Repair.Reaches(tool.RepairModel) {
+		c, err := r.correct(ctx, s)
+		if err != nil {
+			return s, nil, err
 		}
+		r.state.Tokens += c.Tokens
+		r.noModel = c.NoModel
+		if c.Step != nil {
+			return *c.Step, nil, nil
+		}
+	}
+	for s.Draft != nil {
 		if !r.in.Policy.Repair.Reaches(tool.RepairPerson) {
 			return s, &refusal{Failure: draftFailure(s.Draft.Issues)}, nil
 		}

@@ -184,14 +184,12 @@ func TestModelCorrectsBeforeAPersonIsAsked(t *testing.T) {
 	t.Parallel()
 	tries := 0
 	w, m := asking(t, func(in AttemptInput) (Report, error) { return verified(in), nil }, func(in CorrectInput) Corrected {
-		if tries++; tries == 1 {
-			return Corrected{Again: true, Tokens: 10}
-		}
+		tries++
 		s := step(in.Step.CallID, tool.Reversible)
 		return Corrected{Step: &s, Tokens: 10}
 	})
 	w.ExecuteWorkflow(Run, Input{RunID: "r_test", Kind: KindScript, Language: "en", Policy: person().Policy, Steps: []Step{draft("a", `{`, nameMissing)}})
-	if st := w.state(t); !st.Succeeded() || tries != 2 || st.Tokens != 20 || len(m.kinds(store.KindQuestion)) != 0 {
+	if st := w.state(t); !st.Succeeded() || tries != 1 || st.Tokens != 10 || len(m.kinds(store.KindQuestion)) != 0 {
 		t.Errorf("%d tries, state %+v", tries, st)
 	}
 }

@@ -2,27 +2,23 @@ package planner
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"toolsvc/repair"
 	"toolsvc/tool"
+	"toolsvc/verification"
 )
 
 const (
 	activityCorrect = "Correct"
-	// maxModelRepairs bounds how often a model is asked about one payload.
-	maxModelRepairs = 2
-	correctLimit    = 60 * time.Second
+	correctLimit    = 2 * time.Minute // for all that the model is asked about one payload
 )
-
-// Corrector lets a model propose a payload.
-type Corrector interface {
-	// Correct proposes a payload for a draft, and says what it changed. An error is a *tool.Failed.
-	Correct(ctx context.Context, spec *tool.Spec, d Draft, budget int64) (payload []byte, repairs []tool.Repair, tokens int64, err error)
-}
 
 // CorrectInput is what the Correct activity works from.
 type CorrectInput struct {
@@ -39,8 +35,6 @@ type Corrected struct {
 	Tokens int64 `json:"tokens,omitempty"`
 	// NoModel: there is no model, so none needs to be asked in this run again.
 	NoModel bool `json:"no_model,omitempty"`
-	// Again: another try may do better.
-	Again bool `json:"again,omitempty"`
 	// Why says what was wrong with the proposal.
 	Why string `json:"why,omitempty"`
 }
@@ -69,29 +63,40 @@ func (r *run) tokensLeft() int64 {
 	return -1
 }
 
-// Correct asks the model for a payload, and takes it only when it validates.
+// Correct asks the model for a payload, and takes it only when it validates and keeps what was right.
 func (a *Activities) Correct(ctx context.Context, in CorrectInput) (Corrected, error) {
-	if a.Corrector == nil {
+	switch {
+	case a.Repairer == nil:
 		return Corrected{NoModel: true, Why: "there is no model"}, nil
-	}
-	if in.Budget < 0 {
+	case in.Budget < 0:
 		return Corrected{NoModel: true, Why: "the run's tokens are used up"}, nil
 	}
 	spec := a.Registry.Lookup(in.Step.Tool)
 	if spec == nil || in.Step.Draft == nil {
 		return Corrected{Why: "there is nothing to correct"}, nil
 	}
-	payload, repairs, tokens, err := a.Corrector.Correct(ctx, spec, *in.Step.Draft, in.Budget)
+	model := repair.Model{Repairer: a.Repairer, MaxTokens: in.Budget, Check: func(text json.RawMessage, payload tool.Payload) tool.Issues {
+		_, issues := verification.Compile(spec, text, payload.Expectations())
+		return issues
+	}}
+	out, err := model.Correct(ctx, spec, repair.Payload(spec, in.Step.Draft.Payload, repair.Lossless))
+	c := Corrected{Tokens: out.InputTokens + out.OutputTokens, Why: strings.Join(out.Refusals, " ")}
 	if err != nil {
-		return Corrected{Tokens: tokens, Why: tool.AsFailed(err).Message}, nil
+		c.Why = tool.AsFailed(err).Message
+		return c, nil // the next tier follows
 	}
-	step, rejected, err := prepareStep(a.Registry, a.Executors, tool.Request{CallID: in.Step.CallID, RunID: in.RunID, Tool: in.Step.Tool, Arguments: payload}, in.Language)
+	if !out.OK() {
+		return c, nil
+	}
+	step, rejected, err := prepareStep(a.Registry, a.Executors, tool.Request{CallID: in.Step.CallID, RunID: in.RunID, Tool: in.Step.Tool, Arguments: out.Payload}, in.Language)
 	if err != nil {
-		return Corrected{Tokens: tokens}, err
+		return c, err
 	}
 	if rejected != nil {
-		return Corrected{Tokens: tokens, Again: true, Why: rejected.Error.Message}, nil
+		c.Why = rejected.Error.Message
+		return c, nil
 	}
-	step.Repairs = append(in.Step.Repairs, repairs...)
-	return Corrected{Step: &step, Tokens: tokens}, nil
+	step.Repairs, step.ExpectFailure = out.Repairs, in.Step.ExpectFailure
+	c.Step = &step
+	return c, nil
 }

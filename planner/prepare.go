@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"toolsvc/narration"
+	"toolsvc/repair"
 	"toolsvc/tool"
 	"toolsvc/verification"
 )
@@ -16,27 +17,27 @@ func prepareStep(reg *tool.Registry, executors map[string]tool.Executor, req too
 	if spec == nil {
 		return Step{}, nil, &UnknownToolError{Tool: req.Tool, Nearest: reg.Nearest(req.Tool)}
 	}
-	reject := func(issues tool.Issues) *tool.Result {
-		code := tool.InvalidArguments
-		hint := tool.HintArguments(spec, issues, req.Arguments)
-		if hint.Reason() == tool.ReasonMissingFields {
-			code = tool.MissingFields
-		}
-		return &tool.Result{CallID: req.CallID, RunID: req.RunID, Tool: req.Tool, RetryHint: hint,
-			Error: &tool.Error{Code: code, Message: hint.Fields().Message, Cause: tool.ErrorFrom(issues)}}
-	}
 	if len(req.Arguments) == 0 {
 		req.Arguments = json.RawMessage("{}")
 	}
-	payload, issues := spec.Decode(req.Arguments)
-	if len(issues) > 0 {
-		return Step{}, reject(issues), nil
+	level := tool.RepairLossless
+	if req.Policy != nil && req.Policy.Repair != "" {
+		level = req.Policy.Repair
 	}
-	args, err := json.Marshal(payload) // with the defaults filled in
+	out := repair.Payload(spec, req.Arguments, repairLevel(level))
+	reject := func(issues tool.Issues) *tool.Result {
+		hint := tool.HintArguments(spec, issues, out.Payload)
+		return &tool.Result{CallID: req.CallID, RunID: req.RunID, Tool: req.Tool, RetryHint: hint, Repairs: out.Repairs,
+			Error: &tool.Error{Code: draftFailure(issues), Message: hint.Fields().Message, Cause: tool.ErrorFrom(issues)}}
+	}
+	if !out.OK() {
+		return Step{}, reject(out.Issues), nil
+	}
+	args, err := json.Marshal(out.Value) // with the defaults filled in
 	if err != nil {
 		return Step{}, nil, fmt.Errorf("encode the payload of %s: %w", spec.ID, err)
 	}
-	if _, issues := verification.Compile(spec, args, payload.Expectations()); len(issues) > 0 {
+	if _, issues := verification.Compile(spec, args, out.Value.Expectations()); len(issues) > 0 {
 		return Step{}, reject(issues), nil
 	}
 	class, err := verification.EffectClass(spec, args)
@@ -44,9 +45,20 @@ func prepareStep(reg *tool.Registry, executors map[string]tool.Executor, req too
 		return Step{}, nil, fmt.Errorf("effect class of %s: %w", spec.ID, err)
 	}
 	step = Step{CallID: req.CallID, Tool: spec.ID, Arguments: args, Class: class, TimeLimitMS: spec.TimeLimit.Milliseconds(),
-		Title: narration.Describe(spec, args, lang), Digest: CallDigest(spec.ID, args), Confirm: approvalFor(spec, class)}
-	step.Sources = applicable(executors, spec, &tool.Call{ID: req.CallID, RunID: req.RunID, Spec: spec, Args: payload, Raw: args})
+		Title: narration.Describe(spec, args, lang), Digest: CallDigest(spec.ID, args), Confirm: approvalFor(spec, class), Repairs: out.Repairs}
+	step.Sources = applicable(executors, spec, &tool.Call{ID: req.CallID, RunID: req.RunID, Spec: spec, Args: out.Value, Raw: args})
 	return step, nil, nil
+}
+
+// repairLevel is how far package repair goes by itself; a model and a person are asked in the run.
+func repairLevel(l tool.RepairLevel) repair.Level {
+	switch {
+	case l.Reaches(tool.RepairLossless):
+		return repair.Lossless
+	case l.Reaches(tool.RepairSyntax):
+		return repair.Syntax
+	}
+	return repair.None
 }
 
 // applicable lists the spec's sources that can be used for the call. When none can, all are kept: the attempt will say what is missing.
