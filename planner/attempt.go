@@ -34,6 +34,7 @@ type Journal interface {
 // Artifacts keeps evidence by content digest.
 type Artifacts interface {
 	PutArtifact(ctx context.Context, mediaType string, data []byte) (digest string, err error)
+	Artifact(ctx context.Context, digest string) (mediaType string, data []byte, err error)
 }
 
 // attempter makes attempts: the one place that knows the order of things, for every executor.
@@ -215,6 +216,7 @@ func (rep Report) failed(ctx context.Context, err error) Report {
 	rep.Record.Failure, rep.Record.Message = failure, msg
 	rep.What = f.What
 	rep.Candidates, rep.RetryAfterMS = f.Candidates, f.RetryAfter.Milliseconds()
+	errors.As(err, &rep.Issues)
 	rep.Error = tool.ErrorFrom(err)
 	return rep
 }

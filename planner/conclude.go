@@ -129,7 +129,13 @@ func hint(spec *tool.Spec, c Conclusion, told Report) *tool.RetryHint {
 	case tool.ReasonTimeout, tool.ReasonRateLimited, tool.ReasonToolUnavailable:
 		return tool.HintWait(spec.ID, r, msg, time.Duration(told.RetryAfterMS)*time.Millisecond)
 	case tool.ReasonMalformedResponse:
-		return tool.HintMalformedResponse(spec.ID, nil)
+		return tool.HintMalformedResponse(spec.ID, told.Issues)
+	case tool.ReasonInvalidArguments, tool.ReasonMissingFields: // found by the tool itself, in a payload that keeps its schema
+		issues := told.Issues
+		if len(issues) == 0 {
+			issues = tool.Issues{{Constraint: tool.ConstraintTool, Message: msg}}
+		}
+		return tool.HintArguments(spec, issues, args)
 	default:
 		return tool.HintStop(spec.ID, r, msg)
 	}

@@ -192,10 +192,12 @@ func (in AttemptInput) dispatch() int { return in.Plan.Number + in.Round*10*MaxA
 
 // Report is what an attempt came to.
 type Report struct {
-	Record       tool.AttemptRecord   `json:"record"`
-	Verification *tool.Verification   `json:"verification,omitempty"`
-	Result       json.RawMessage      `json:"result,omitempty"`
-	Candidates   []tool.Candidate     `json:"candidates,omitempty"`
+	Record       tool.AttemptRecord `json:"record"`
+	Verification *tool.Verification `json:"verification,omitempty"`
+	Result       json.RawMessage    `json:"result,omitempty"`
+	Candidates   []tool.Candidate   `json:"candidates,omitempty"`
+	// Issues are what the tool itself found wrong: in the payload (invalid_arguments), or in its own answer (malformed_response).
+	Issues       tool.Issues          `json:"issues,omitempty"`
 	Error        *tool.Error          `json:"error,omitempty"`
 	RetryAfterMS int64                `json:"retry_after_ms,omitempty"`
 	Rollback     *tool.RollbackNotice `json:"rollback,omitempty"`

@@ -15,6 +15,8 @@ const (
 	ConstraintMaxBytes = "maxBytes"
 	// ConstraintCondition: a CEL condition does not compile; Offset counts from the start of the expression.
 	ConstraintCondition = "condition"
+	// ConstraintTool: the payload keeps its schema, but the tool, or the service behind it, does not accept the value.
+	ConstraintTool = "tool"
 )
 
 // Issue is one violation found in a payload.

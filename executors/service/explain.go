@@ -111,7 +111,7 @@ func refused(b *Binding, r Refusal, err error) *tool.Failed {
 
 // issue is a violation that the service found: in an argument, or where an attribute of the method's payload leads to.
 func issue(b *Binding, attribute, argument, message string) tool.Issue {
-	i := tool.Issue{Constraint: "service", Message: sentence(clip(message))}
+	i := tool.Issue{Constraint: tool.ConstraintTool, Message: sentence(clip(message))}
 	if argument != "" {
 		i.Path = "/" + argument
 		return i
