@@ -109,7 +109,8 @@ func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 func (s *Server) Close() {
 	s.close.Do(func() {
 		close(s.closed)
-		_ = s.http.Close() // its connections are of no use to anybody any more
+		_ = s.http.Close()     // its connections are of no use to anybody any more
+		_ = s.listener.Close() // for a server that was closed before it began to serve
 	})
 }
 
