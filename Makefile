@@ -20,8 +20,8 @@ check: ## Formatting, vet, and that gen/ is what the design says
 	@unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt these files:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	@$(MAKE) --no-print-directory gen
-	@git diff --exit-code --stat -- gen docs/reference/tools.md || { echo "What is generated is not what the design says: run make gen, and commit the result."; exit 1; }
-	@untracked=$$(git ls-files --others --exclude-standard -- gen); [ -z "$$untracked" ] || { echo "Commit the generated files:"; echo "$$untracked"; exit 1; }
+	@git diff --exit-code --stat -- gen docs/reference/tools.md examples/orders/gen || { echo "What is generated is not what the design says: run make gen, and commit the result."; exit 1; }
+	@untracked=$$(git ls-files --others --exclude-standard -- gen examples/orders/gen); [ -z "$$untracked" ] || { echo "Commit the generated files:"; echo "$$untracked"; exit 1; }
 
 race: deps ## The tests of our own packages under the race detector
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./tool/... ./planner/... ./verification/... ./narration/... ./store/... ./server/... ./executors/...
@@ -33,9 +33,10 @@ build: ## bin/toolsvc
 serve: deps build ## All surfaces on loopback, with an embedded Temporal
 	bin/toolsvc serve
 
-gen: ## Generate gen/ and docs/reference/tools.md from design/
+gen: ## Generate gen/ and docs/reference/tools.md from design/, and what the example generates from its own
 	$(GO) run ./tools/goagen
 	$(GO) run ./tools/docgen
+	$(GO) generate ./examples/orders
 
 deps: ## Install Chromium and tesseract where they are missing
 	@scripts/deps.sh

@@ -25,7 +25,7 @@ var layers = [][]string{
 }
 
 // designTime is what runs when code is generated; nothing of the running service may import it.
-var designTime = []string{"design", "toolset", "tools"}
+var designTime = []string{"design", "examples/orders/design", "toolset", "tools"}
 
 func TestImportsGoDown(t *testing.T) {
 	t.Parallel()
