@@ -22,6 +22,10 @@ type Activities struct {
 	Journal   Journal
 	Artifacts Artifacts
 	Events    Events
+	// Log reads the results of calls for the planner.
+	Log EventLog
+	// Planner plans runs with a goal; nil when there is no model.
+	Planner Planner
 	// Repairer lets a model correct payloads; nil when there is no model.
 	Repairer repair.Repairer
 	// RunURL leads to a run in Temporal's UI; nil when there is none.

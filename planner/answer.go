@@ -59,9 +59,8 @@ func (s *Service) correctable(ctx context.Context, req tool.Request) (bool, erro
 	return p.Repair.Reaches(tool.RepairPerson) || p.Repair.Reaches(tool.RepairModel) && s.HasModel, nil
 }
 
-// draft makes the Step of a payload that does not validate yet.
-func (s *Service) draft(req tool.Request, rejected *tool.Result) Step {
-	spec := s.Registry.Lookup(req.Tool)
+// draftOf makes the Step of a payload that does not validate yet.
+func draftOf(spec *tool.Spec, req tool.Request, rejected *tool.Result) Step {
 	title := spec.Title
 	if title == "" {
 		title = string(spec.ID)
@@ -208,12 +207,17 @@ func (s *Service) Result(ctx context.Context, runID, callID string) (*tool.Resul
 
 // logged finds a call's result among the events of its run.
 func (s *Service) logged(ctx context.Context, runID, callID string) (*tool.Result, error) {
-	if s.Log == nil {
+	res, err := loggedResult(ctx, s.Log, runID, callID)
+	return s.linked(res), err
+}
+
+func loggedResult(ctx context.Context, log EventLog, runID, callID string) (*tool.Result, error) {
+	if log == nil {
 		return nil, fmt.Errorf("%w: the result of %s is not kept", ErrUnknownCall, callID)
 	}
 	const page = 500
 	for after := int64(0); ; {
-		events, err := s.Log.Events(ctx, runID, after, page)
+		events, err := log.Events(ctx, runID, after, page)
 		if err != nil {
 			return nil, fmt.Errorf("look for the result of call %s: %w", callID, err)
 		}
@@ -226,7 +230,7 @@ func (s *Service) logged(ctx context.Context, runID, callID string) (*tool.Resul
 			if err := json.Unmarshal(e.Data, &res); err != nil {
 				return nil, fmt.Errorf("decode the result of call %s: %w", callID, err)
 			}
-			return s.linked(&res), nil
+			return &res, nil
 		}
 		if len(events) < page {
 			return nil, fmt.Errorf("%w: %s ended without making call %s", ErrUnknownCall, runID, callID)

@@ -17,8 +17,41 @@ import (
 
 // memory keeps events as the store does: each key once.
 type memory struct {
-	mu     sync.Mutex
-	events []store.Event
+	mu        sync.Mutex
+	events    []store.Event
+	artifacts map[string][]byte
+}
+
+func (m *memory) Events(_ context.Context, _ string, after int64, limit int) (es []store.Event, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.events {
+		if e.ID > after && len(es) < limit {
+			es = append(es, e)
+		}
+	}
+	return es, nil
+}
+
+func (m *memory) PutArtifact(_ context.Context, _ string, data []byte) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.artifacts == nil {
+		m.artifacts = map[string][]byte{}
+	}
+	d := tool.Digest(data)
+	m.artifacts[d] = data
+	return d, nil
+}
+
+func (m *memory) Artifact(_ context.Context, digest string) (string, []byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	data, ok := m.artifacts[digest]
+	if !ok {
+		return "", nil, fmt.Errorf("there is no artifact %s", digest)
+	}
+	return "application/json", data, nil
 }
 
 func (m *memory) AppendEvents(_ context.Context, runID string, es []store.Event) ([]store.Event, error) {

@@ -111,6 +111,8 @@ func published(p Publication, res *tool.Result) ([]store.Event, error) {
 		last := c.Reports[len(c.Reports)-1]
 		m.Step, m.Attempt, m.Source = p.Number, last.Record.Number, last.Record.Source
 		ts = append(ts, told{key(c.Step.CallID, last.Record.Number+10*MaxAttempts*c.Waits, "wait"), m.Waiting(c.Decision.Wait, last.trouble())})
+	case p.Answer != "":
+		ts = append(ts, told{"run/answer", m.Answered(p.Answer)})
 	case p.Control > 0:
 		said := m.Resumed()
 		if p.Paused {

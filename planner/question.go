@@ -34,6 +34,12 @@ type Asking struct {
 	Expires  time.Time `json:"expires"`
 }
 
+// callIDOf makes the identifier of a call that a planner asked for, the same on every try of its turn.
+func callIDOf(runID string, turn int, id string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%s", runID, turn, id))
+	return "c_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
+}
+
 // questionID makes the identifier of a run's n-th question, the same on every replay.
 func questionID(k tool.QuestionKind, runID string, n int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", k, runID, n))

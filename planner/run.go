@@ -43,6 +43,8 @@ const (
 	KindCaller Kind = "caller"
 	// KindScript: the steps are given at the start; the run ends with the first that fails.
 	KindScript Kind = "script"
+	// KindGemini: a goal is given in words, and a model plans the calls.
+	KindGemini Kind = "gemini"
 )
 
 // Input starts a run.
@@ -55,6 +57,9 @@ type Input struct {
 	Language string `json:"language"`
 	// Policy bounds the run.
 	Policy tool.Policy `json:"policy,omitzero"`
+	// Goal is what a model is to reach, and Instructions are those of whoever designed the agent; at most MaxGoal bytes each.
+	Goal         string `json:"goal,omitempty"`
+	Instructions string `json:"instructions,omitempty"`
 	// Steps of a script.
 	Steps []Step `json:"steps,omitempty"`
 	// NoHealing limits every step to one attempt, for comparison.
@@ -141,6 +146,9 @@ type State struct {
 	// Asked counts the questions so far, Tokens the model's tokens.
 	Asked  int   `json:"asked,omitempty"`
 	Tokens int64 `json:"tokens,omitempty"`
+	// Goal and Planning are those of a run with a goal.
+	Goal     string    `json:"goal,omitempty"`
+	Planning *Planning `json:"planning,omitempty"`
 }
 
 // Outcome of a run.

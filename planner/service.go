@@ -120,7 +120,7 @@ func (s *Service) CallIn(ctx context.Context, req tool.Request, lang string, sin
 		if err != nil || !correctable {
 			return rejected, err
 		}
-		step = s.draft(req, rejected)
+		step = draftOf(s.Registry.Lookup(req.Tool), req, rejected)
 	}
 	if req.RunID == "" {
 		req.RunID = tool.NewRunID()

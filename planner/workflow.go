@@ -38,6 +38,7 @@ type run struct {
 	replies  map[string]*Reply    // accepted, by question
 	controls int                  // how often it was paused and resumed
 	drafts   map[string]*prepared // of calls that did not validate when they came
+	question *PlannedQuestion     // of the planner, to be asked after the calls of its turn
 	noModel  bool                 // there is none to correct payloads
 	closed   bool
 }
@@ -66,7 +67,10 @@ type narrow struct {
 // the update [UpdateCall], which returns the step's Result.
 func Run(ctx workflow.Context, in Input) (*State, error) {
 	r := &run{in: in, arrived: map[string]time.Time{}, index: map[string]int{}, ends: map[string]end{}, replies: map[string]*Reply{}, drafts: map[string]*prepared{},
-		state: State{RunID: in.RunID, Title: in.Title, Language: in.Language, Kind: in.Kind, Outcome: OutcomeRunning, Policy: in.Policy, Began: workflow.Now(ctx)}}
+		state: State{RunID: in.RunID, Title: in.Title, Language: in.Language, Kind: in.Kind, Outcome: OutcomeRunning, Policy: in.Policy, Goal: in.Goal, Began: workflow.Now(ctx)}}
+	if in.Kind == KindGemini {
+		r.state.Planning = &Planning{}
+	}
 	if in.Carried != nil {
 		r.state = *in.Carried
 		for i, st := range r.state.Steps {
@@ -247,7 +251,19 @@ func (r *run) work(ctx workflow.Context) error {
 		idle = DefaultIdle
 	}
 	for {
-		if len(r.pending) == 0 {
+		if len(r.pending) == 0 && r.question != nil {
+			if err := r.askForPlanner(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if len(r.pending) == 0 && r.in.Kind == KindGemini && !r.suggested(ctx) {
+			if done, err := r.plan(ctx); done || err != nil {
+				return err
+			}
+			continue
+		}
+		if len(r.pending) == 0 && r.in.Kind != KindGemini {
 			if r.in.Kind == KindScript || r.in.Single && len(r.state.Steps) > 0 {
 				return nil
 			}
@@ -261,7 +277,7 @@ func (r *run) work(ctx workflow.Context) error {
 				return nil
 			}
 		}
-		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) && len(r.state.Questions) == 0 {
+		if r.suggested(ctx) {
 			return r.goOnInNewHistory(ctx)
 		}
 		if r.state.Paused {
@@ -275,6 +291,9 @@ func (r *run) work(ctx workflow.Context) error {
 		if err != nil {
 			return err
 		}
+		if r.state.Planning != nil {
+			r.escalate(r.find(s.CallID).Result)
+		}
 		if !ok && r.in.Kind == KindScript {
 			for _, rest := range r.pending {
 				r.find(rest.CallID).Status = StatusSkipped
@@ -284,6 +303,11 @@ func (r *run) work(ctx workflow.Context) error {
 			return nil
 		}
 	}
+}
+
+// suggested reports that the history has grown long, and that nothing stands in the way of going on in a new one.
+func (r *run) suggested(ctx workflow.Context) bool {
+	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) && len(r.state.Questions) == 0 && r.question == nil
 }
 
 // goOnInNewHistory carries the state over, without the results: those are in the event store.
@@ -550,6 +574,8 @@ type Publication struct {
 	Waits *Conclusion `json:"waits,omitempty"`
 	// Ended: the step has ended.
 	Ended *Conclusion `json:"ended,omitempty"`
+	// Answer is the planner's final response.
+	Answer string `json:"answer,omitempty"`
 	// Control: the run was paused or resumed, for this many times.
 	Control int  `json:"control,omitempty"`
 	Paused  bool `json:"paused,omitempty"`
@@ -567,6 +593,8 @@ func (p Publication) summary() string {
 		return fmt.Sprintf("step %d/%d: another attempt by %s", p.Number, p.Steps, p.Retry.Decision.Next.Source.Badge())
 	case p.Waits != nil:
 		return fmt.Sprintf("step %d/%d: wait, because of %s", p.Number, p.Steps, p.Waits.Decision.Failure)
+	case p.Answer != "":
+		return "tell the planner's final answer"
 	case p.Control > 0 && p.Paused:
 		return "tell that the run is paused"
 	case p.Control > 0:
@@ -659,7 +687,7 @@ func (r *run) finish(ctx workflow.Context, cause error) {
 	}
 	if r.state.Outcome == OutcomeRunning {
 		r.state.Outcome = OutcomeFailed
-		if r.state.Succeeded() {
+		if r.in.Kind == KindGemini && goalReached(r.state.Planning, r.state.Steps) || r.in.Kind != KindGemini && r.state.Succeeded() {
 			r.state.Outcome = OutcomeSucceeded
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"toolsvc/gen/toolsets"
+	"toolsvc/store"
 	"toolsvc/tool"
 )
 
@@ -26,6 +27,7 @@ type world struct {
 	reconcile []AttemptInput
 	published []Publication
 	told      *memory
+	real      *Activities // those that only decide and write are the real ones
 }
 
 // newWorld plays each attempt by answer, and each reconciliation by observe.
@@ -33,7 +35,8 @@ func newWorld(t *testing.T, answer, observe func(AttemptInput) (Report, error)) 
 	t.Helper()
 	var s testsuite.WorkflowTestSuite
 	w := &world{TestWorkflowEnvironment: s.NewTestWorkflowEnvironment(), told: &memory{}}
-	real := &Activities{Registry: toolsets.Registry(), Events: w.told} // questions are worded by the real ones
+	real := &Activities{Registry: toolsets.Registry(), Events: w.told, Log: w.told, Artifacts: w.told}
+	w.real = real
 	w.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: WorkflowRun})
 	for name, f := range map[string]any{
 		activityAttempt:   (&Activities{}).Attempt,
@@ -42,6 +45,7 @@ func newWorld(t *testing.T, answer, observe func(AttemptInput) (Report, error)) 
 		activityAsk:       real.Ask,
 		activityClose:     real.CloseQuestion,
 		activityCorrect:   real.Correct,
+		activityPlan:      real.Plan,
 	} {
 		w.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}
@@ -58,7 +62,13 @@ func newWorld(t *testing.T, answer, observe func(AttemptInput) (Report, error)) 
 		if p.Ended == nil {
 			return nil, nil
 		}
-		return Conclude(&tool.Spec{ID: p.Ended.Step.Tool}, *p.Ended), nil
+		res := Conclude(&tool.Spec{ID: p.Ended.Step.Tool}, *p.Ended)
+		text, err := json.Marshal(res)
+		if err != nil {
+			return nil, err
+		}
+		_, err = w.told.AppendEvents(context.Background(), res.RunID, []store.Event{{Kind: store.KindToolResult, Key: key(res.CallID, 0, "result"), Data: text, At: time.Now()}})
+		return res, err
 	})
 	return w
 }
