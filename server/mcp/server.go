@@ -1,0 +1,128 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"toolsvc/tool"
+)
+
+// pageSize bounds a page of a list. Few clients follow cursors, so everything that toolsvc has by itself fits on one.
+const pageSize = 200
+
+// Surface serves MCP.
+type Surface struct {
+	o      Options
+	log    *slog.Logger
+	server *sdk.Server
+	runs   *runTable
+	seen   cursors
+	levels logLevels
+	subs   subscriptions
+
+	mu    sync.RWMutex
+	tools map[string]*tool.Spec // by MCP name
+}
+
+// New makes a Surface. It fails when an option is missing, or when tools of the registry cannot be named in MCP.
+func New(o Options) (*Surface, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	s := &Surface{o: o, log: o.Logger, runs: newRunTable(o.Key, o.Run), tools: map[string]*tool.Spec{}}
+	s.server = sdk.NewServer(
+		&sdk.Implementation{Name: "toolsvc", Title: "toolsvc", Version: o.Version, Icons: icons("")},
+		&sdk.ServerOptions{
+			Instructions:       instructions,
+			PageSize:           pageSize,
+			CompletionHandler:  s.complete,
+			SubscribeHandler:   s.subscribe,
+			UnsubscribeHandler: s.unsubscribe,
+			Logger:             slog.New(slog.DiscardHandler), // it logs every session; what goes wrong reaches the caller anyway
+			Capabilities: &sdk.ServerCapabilities{
+				Logging: &sdk.LoggingCapabilities{}, Completions: &sdk.CompletionCapabilities{},
+				Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{ListChanged: true},
+				Resources: &sdk.ResourceCapabilities{ListChanged: true, Subscribe: true}, Extensions: map[string]any{tasksExtension: map[string]any{}},
+			},
+		})
+	s.server.AddReceivingMiddleware(s.levels.note)
+	if err := s.addTasks(); err != nil {
+		return nil, err
+	}
+	s.addRunTools()
+	s.addResources()
+	s.addPrompts()
+	if err := s.SetRegistry(o.Registry); err != nil {
+		return nil, err
+	}
+	if o.Extend != nil {
+		o.Extend(s.server, s)
+	}
+	return s, nil
+}
+
+// SetRegistry serves another catalogue from now on, and tells connected clients that the list has changed: a backend came or went. On an
+// error the catalogue stays as it is.
+func (s *Surface) SetRegistry(reg *tool.Registry) error {
+	tools, err := named(reg)
+	if err != nil {
+		return err
+	}
+	for name := range tools {
+		if runTools[name] {
+			return fmt.Errorf("the tool %s has the name of a tool of the MCP surface itself; rename it, or give its backend another prefix", tools[name].ID)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var gone []string
+	for name := range s.tools {
+		if tools[name] == nil {
+			gone = append(gone, name)
+		}
+	}
+	if len(gone) > 0 {
+		s.server.RemoveTools(gone...)
+	}
+	for name, spec := range tools {
+		if s.tools[name] != spec {
+			s.server.AddTool(toolOf(spec), s.callTool(spec))
+		}
+	}
+	s.tools = tools
+	return nil
+}
+
+// spec returns the tool of that MCP name, nil when there is none.
+func (s *Surface) spec(name string) *tool.Spec {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.tools[name]
+}
+
+// Connect serves one client on a transport.
+func (s *Surface) Connect(ctx context.Context, t sdk.Transport) (*sdk.ServerSession, error) {
+	return s.server.Connect(ctx, t, nil)
+}
+
+// ServeStdio serves one client on a pair of streams until it goes away or ctx ends. Nothing else may write to out.
+func (s *Surface) ServeStdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	if err := s.server.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out}); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("serve MCP on stdio: %w", err)
+	}
+	return nil
+}
+
+// instructions are what a client may give to its model about this server.
+const instructions = `toolsvc tools repair, verify and heal. Every call answers with a ToolResult.
+- A result means that the action was done AND verified. An error says what failed; nothing is ever reported as done without evidence.
+- retry_hint says what to do next: its message, all issues of the arguments at once, what is missing, a valid example. Correct the arguments and call the same tool again. When the reason is outcome_unknown, look (browser_snapshot, browser_read, run_get) before doing anything else: the action may have happened.
+- Failed attempts were already repeated in other ways where that was safe. Do not repeat an identical call.
+- status "needs_input" means that the call waits for an answer, for days if need be: ask the user, then call run_answer, or run_approve for an approval. Never approve by yourself.
+- Calls of one client work in one run, one after the other, in one browser tab. "expect" takes conditions that must hold afterwards, such as page.url.contains("/done").
+- Name targets as people see them: {"name": "Play", "role": "button", "within": "Now playing"}.`
