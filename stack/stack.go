@@ -14,6 +14,7 @@ import (
 	"toolsvc/executors/browser"
 	"toolsvc/executors/browser/vision"
 	"toolsvc/executors/browser/vision/ocr"
+	"toolsvc/gemini"
 	"toolsvc/planner"
 	"toolsvc/store"
 	"toolsvc/temporalclient"
@@ -44,6 +45,8 @@ type Options struct {
 	NoWorker bool
 	// NoVision leaves out the vision source, for comparison.
 	NoVision bool
+	// Gemini says how to reach the model; what it leaves open comes from the environment (GEMINI_API_KEY, …). Without a key there is none.
+	Gemini gemini.Options
 	// Toolsets are served beside toolsvc's own.
 	Toolsets []Toolset
 	Logger   *slog.Logger
@@ -104,12 +107,18 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 		}
 		return temporalclient.RunURL(s.UIURL, s.namespace, workflowID, "")
 	}
-	s.Service = &planner.Service{Client: s.Client.Client, Registry: reg, Executors: executors, Keys: s.Store, Log: s.Store, RunURL: runURL}
+	model, err := openModel(o.Gemini)
+	if err != nil {
+		return s, err
+	}
+	s.Service = &planner.Service{Client: s.Client.Client, Registry: reg, Executors: executors, Keys: s.Store, Log: s.Store, HasModel: model != nil, RunURL: runURL}
 	if s.Attached || o.NoWorker {
 		return s, nil
 	}
 	s.onClose(s.Browser.Shutdown)
-	w := planner.NewWorker(s.Client.Client, &planner.Activities{Registry: reg, Executors: executors, Journal: s.Store, Artifacts: s.Store, Events: s.Store, RunURL: runURL})
+	activities := &planner.Activities{Registry: reg, Executors: executors, Journal: s.Store, Artifacts: s.Store, Events: s.Store, Log: s.Store, RunURL: runURL}
+	useModel(activities, model)
+	w := planner.NewWorker(s.Client.Client, activities)
 	if err := w.Start(); err != nil {
 		return s, fmt.Errorf("start the worker: %w", err)
 	}
