@@ -1,0 +1,590 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// stageName is the folder in the workspace where a restore stages files when the state directory is on another file system. It is in no
+// snapshot, and exists only while a restore is under way.
+const stageName = ".toolsvc-restore"
+
+// Files of the journal of one restore. It is prepared (staging only), then committed to (planFile is there), then perhaps given up (undoFile is
+// there); what does not exist any more is over.
+const (
+	planFile  = "plan.json"
+	undoFile  = "undo"
+	wroteFile = "wrote-" // + slot: writing in place has begun
+)
+
+// at is called at every point where a kill must be survived. Tests put a kill there.
+var at = func(point string) {}
+
+// errGivenUp: the restore was being taken back when the process was killed.
+var errGivenUp = errors.New("the restore was given up")
+
+// errInWay: what a step needs is not as the plan found it.
+var errInWay = errors.New("it was changed while the restore was under way")
+
+// restore is one restore of the journal.
+type restore struct {
+	w     *Workspace
+	dir   string // the journal
+	stage folder // staged files and displaced ones, by slot
+	inner bool   // the stage is in the workspace
+}
+
+// restoresDir holds the journals.
+func (w *Workspace) restoresDir() string { return filepath.Join(w.opt.StateDir, "restores") }
+
+// beginRestore makes the journal and the staging folder.
+func (w *Workspace) beginRestore(id string) (*restore, error) {
+	r := &restore{w: w, dir: filepath.Join(w.restoresDir(), id)}
+	if err := os.MkdirAll(filepath.Join(r.dir, "stage"), 0o700); err != nil {
+		return nil, err
+	}
+	return r, r.openStage(true)
+}
+
+// openStage opens the staging folder, which must be on the workspace's file system.
+func (r *restore) openStage(make bool) (err error) {
+	if r.stage, err = openFolder(filepath.Join(r.dir, "stage")); err != nil {
+		return err
+	}
+	if sameMount(r.stage, r.w.root) {
+		return nil
+	}
+	r.inner = true
+	if err := r.stage.close(); err != nil {
+		return err
+	}
+	rel := stageName + "/" + filepath.Base(r.dir)
+	if make {
+		for _, dir := range []string{stageName, rel} {
+			if err := r.w.root.mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+		}
+	}
+	r.stage, err = openFolder(filepath.Join(r.w.opt.Root, filepath.FromSlash(rel)))
+	return err
+}
+
+// canExchange tries whether the file system can swap two names.
+func (r *restore) canExchange() bool {
+	for _, name := range []string{"a", "b"} {
+		f, err := r.stage.create(name, 0o600)
+		if err != nil {
+			return false
+		}
+		defer r.stage.unlink(name) //nolint:errcheck // removed with the stage
+		if f.Close() != nil {
+			return false
+		}
+	}
+	return exchange(r.stage, "a", r.stage, "b") == nil
+}
+
+// prepare makes everything that needs space, so that nothing that follows does, and commits to the plan.
+func (r *restore) prepare(ctx context.Context, p *plan) error {
+	made := map[string]uint64{}
+	for slot, e := range p.Stage {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		ino, err := r.make(slot, e)
+		if err != nil {
+			return fmt.Errorf("bring back %s from the backup: %w", e.Path, full(err))
+		}
+		made[slot] = ino
+		at("restore: staged")
+	}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.Do == doWrite {
+			if err := r.saveInPlace(s); err != nil {
+				return fmt.Errorf("prepare to bring back %s: %w", s.Path, full(err))
+			}
+		}
+		if s.New == 0 {
+			s.New = made[s.Slot]
+		}
+	}
+	if err := r.flush(p.Stage); err != nil {
+		return full(err)
+	}
+	p.Stage = nil
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	return full(writeFile(r.dir, planFile, text, true))
+}
+
+// flush brings the staged files to the disk.
+func (r *restore) flush(staged map[string]*entry) error {
+	if len(staged) > fewObjects {
+		return r.stage.syncAll()
+	}
+	for slot, e := range staged {
+		if e.kind() != kindFile {
+			continue
+		}
+		f, err := r.stage.file(slot, openRead)
+		if denied(err) {
+			return r.stage.syncAll()
+		}
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return r.stage.sync()
+}
+
+// make stages one file, link or pipe, and checks a content against its digest.
+func (r *restore) make(slot string, e *entry) (uint64, error) {
+	var err error
+	switch e.kind() {
+	case kindSymlink:
+		err = r.stage.symlink(e.Target, slot)
+	case kindFIFO:
+		err = r.stage.mkfifo(slot, e.perm())
+	default:
+		err = r.content(slot, e.Digest)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if err := r.stage.setMeta(slot, e, &e.MTime); err != nil {
+		return 0, err
+	}
+	s, err := r.stage.lstat(slot)
+	return s.Ino, err
+}
+
+// content makes a file with the content of the digest.
+func (r *restore) content(slot string, d digest) error {
+	from, err := r.w.objects.open(d)
+	if err != nil {
+		return fmt.Errorf("the backup is damaged: %w", err)
+	}
+	defer from.Close()
+	to, err := r.stage.create(slot, 0o600)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	h := sha256.New()
+	if r.w.objects.clone(to, from) == nil {
+		_, err = io.Copy(h, onlyReader{to})
+	} else {
+		_, err = io.Copy(io.MultiWriter(h, onlyWriter{to}), onlyReader{from})
+	}
+	if err != nil {
+		return err
+	}
+	if sum(h) != d {
+		return fmt.Errorf("the backup is damaged: the content %s is not what its digest says", d)
+	}
+	return nil
+}
+
+// saveInPlace stages the content before and after for a file that is written in place.
+func (r *restore) saveInPlace(s *step) error {
+	if err := r.content(s.Slot+".new", s.Want.Digest); err != nil {
+		return err
+	}
+	if f, err := r.stage.file(s.Slot+".new", openRead); err != nil {
+		return err
+	} else if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	from, err := r.w.root.file(s.Path, openRead)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := r.stage.create(s.Slot+".old", 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Sync(), to.Close())
+}
+
+// run carries the plan out; when a step cannot be done, it undoes those before. The first error says why it was undone; undone reports that
+// nothing is left of it.
+func (r *restore) run(p *plan, again bool) (err error, undone bool) {
+	if text, readErr := os.ReadFile(filepath.Join(r.dir, undoFile)); readErr == nil {
+		last, err := strconv.Atoi(string(text))
+		if err != nil {
+			return fmt.Errorf("the journal %s is damaged: %w", r.dir, err), false
+		}
+		err = r.undo(p, last)
+		return errors.Join(errGivenUp, err), err == nil
+	}
+	for i := range p.Steps {
+		at("restore: " + string(p.Steps[i].Do))
+		if err := r.do(&p.Steps[i]); err != nil {
+			err = fmt.Errorf("bring back %s: %w", p.Steps[i].Path, full(err))
+			last := i
+			if again {
+				last = r.reached(p, i)
+			}
+			if markErr := writeFile(r.dir, undoFile, []byte(strconv.Itoa(last)), true); markErr != nil {
+				return errors.Join(err, markErr), false
+			}
+			at("restore: giving up")
+			undoErr := r.undo(p, last)
+			return errors.Join(err, undoErr), undoErr == nil
+		}
+	}
+	at("restore: done")
+	return r.settle(p), false
+}
+
+// settle brings the restored state to the disk.
+func (r *restore) settle(p *plan) error {
+	if len(p.Steps) > 2*fewObjects {
+		return r.w.root.syncAll()
+	}
+	synced := map[string]bool{}
+	for _, s := range p.Steps {
+		path := parent(s.Path)
+		if s.Do == doMeta {
+			path = s.Path
+		}
+		if synced[path] {
+			continue
+		}
+		synced[path] = true
+		f, err := r.w.root.file(path, openRead)
+		if err != nil {
+			continue // a link, a pipe, or not for us to read: its directory is synced
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reached finds the last step that an earlier run, which was killed, has done: the steps are done in their order. failed could not be done now.
+func (r *restore) reached(p *plan, failed int) int {
+	for i := len(p.Steps) - 1; i > failed; i-- {
+		s := &p.Steps[i]
+		path, slot, err := r.where(s)
+		if err != nil {
+			continue
+		}
+		switch s.Do {
+		case doLift, doExchange:
+			if slot == s.Old {
+				return i
+			}
+		case doPlace, doLink:
+			if path == s.New && (s.Do == doLink || slot == 0) {
+				return i
+			}
+		}
+	}
+	return failed
+}
+
+// end removes the journal and what was displaced.
+func (r *restore) end() error {
+	at("restore: ending")
+	err := r.stage.close()
+	if r.inner {
+		err = errors.Join(err, r.w.clearInner(filepath.Base(r.dir)))
+	}
+	// The plan goes first: without it, what is left is a restore that never began.
+	if rmErr := os.Remove(filepath.Join(r.dir, planFile)); rmErr != nil && !errors.Is(rmErr, fs.ErrNotExist) {
+		return errors.Join(err, rmErr)
+	}
+	at("restore: ended")
+	return errors.Join(err, removeAll(r.dir))
+}
+
+// clearInner removes a staging folder in the workspace, or all of them, without a trace in the time of the workspace.
+func (w *Workspace) clearInner(id string) error {
+	if _, err := w.root.lstat(stageName); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	root, err := statFD(w.root.fd())
+	if err != nil {
+		return err
+	}
+	err = removeAll(filepath.Join(w.opt.Root, stageName, id))
+	if rmErr := w.root.rmdir(stageName); rmErr != nil && !gone(rmErr) && !notEmpty(rmErr) {
+		err = errors.Join(err, rmErr)
+	}
+	return errors.Join(err, w.root.setTime(".", root.MTime))
+}
+
+// removeAll removes a folder of displaced files, whose modes may not allow it.
+func removeAll(dir string) error {
+	err := os.RemoveAll(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // the second try tells
+			if err == nil && d.IsDir() {
+				return os.Chmod(path, 0o700)
+			}
+			return nil
+		})
+		err = os.RemoveAll(dir)
+	}
+	return err
+}
+
+// ino is the inode at a path; 0: nothing there.
+func ino(d folder, rel string) (uint64, error) {
+	s, err := d.lstat(rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	return s.Ino, err
+}
+
+// where finds which inodes are at the path and in the slot of a step.
+func (r *restore) where(s *step) (path, slot uint64, err error) {
+	if path, err = ino(r.w.root, s.Path); err != nil {
+		return 0, 0, err
+	}
+	if s.Slot != "" {
+		slot, err = ino(r.stage, s.Slot)
+	}
+	return path, slot, err
+}
+
+// still checks that what is about to be displaced is as the plan found it.
+func (r *restore) still(d folder, rel string, was *entry) error {
+	now, err := d.lstat(rel)
+	if err != nil {
+		return err
+	}
+	if now.Ino != was.Ino || now.kind() != was.kind() || now.kind() != kindDir && (now.Size != was.Size || now.MTime != was.MTime) {
+		return errInWay
+	}
+	return nil
+}
+
+// do does a step; nothing when it is done already.
+func (r *restore) do(s *step) error {
+	path, slot, err := r.where(s)
+	if err != nil {
+		return err
+	}
+	switch s.Do {
+	case doMeta:
+		if path == 0 {
+			return errInWay
+		}
+		return r.w.root.setMeta(s.Path, s.Want, s.WantTime)
+	case doWrite:
+		return r.writeInPlace(s, path, ".new")
+	case doLift:
+		switch {
+		case slot == s.Old:
+			return nil
+		case path != s.Old && slot == 0 && s.Next != "":
+			if next, err := ino(r.w.root, s.Next); err != nil || next == s.Old {
+				return err // it was placed already
+			}
+			return errInWay
+		case path != s.Old || slot != 0:
+			return errInWay
+		}
+		return r.displace(s, func() error { return move(r.w.root, s.Path, r.stage, s.Slot) }, func() error { return move(r.stage, s.Slot, r.w.root, s.Path) })
+	case doExchange:
+		switch {
+		case slot == s.Old:
+			return nil // also when something else changed the path since: that stands
+		case path != s.Old || slot != s.New:
+			return errInWay
+		}
+		swap := func() error { return exchange(r.stage, s.Slot, r.w.root, s.Path) }
+		return r.displace(s, swap, swap)
+	case doPlace:
+		switch {
+		case path == s.New && slot == 0:
+			return nil
+		case path != 0 || slot != s.New:
+			return errInWay
+		}
+		return inWay(move(r.stage, s.Slot, r.w.root, s.Path))
+	case doLink:
+		switch path {
+		case s.New:
+			return nil
+		case 0:
+			return inWay(hardlink(r.w.root, s.From, r.w.root, s.Path))
+		}
+		return errInWay
+	case doRmdir:
+		if path == 0 {
+			return nil
+		}
+		if err := r.w.root.rmdir(s.Path); notEmpty(err) || err != nil && gone(err) {
+			return errInWay
+		} else if err != nil {
+			return err
+		}
+		return nil
+	case doMkdir:
+		if path != 0 {
+			if st, err := r.w.root.lstat(s.Path); err != nil || st.kind() != kindDir {
+				return errors.Join(errInWay, err)
+			}
+			return nil
+		}
+		return inWay(r.w.root.mkdir(s.Path, 0o700))
+	}
+	return fmt.Errorf("%q is no step of a restore", s.Do)
+}
+
+// displace moves what is at the path away, unless it changed; what changed in the last moment is put back.
+func (r *restore) displace(s *step, there, back func() error) error {
+	if err := r.still(r.w.root, s.Path, s.Was); err != nil {
+		return err
+	}
+	if err := inWay(there()); err != nil {
+		return err
+	}
+	if err := r.still(r.stage, s.Slot, s.Was); err != nil {
+		return errors.Join(err, back())
+	}
+	return nil
+}
+
+// inWay names the errors that mean that something else is there, or nothing any more.
+func inWay(err error) error {
+	if errors.Is(err, fs.ErrExist) || err != nil && gone(err) {
+		return errInWay
+	}
+	return err
+}
+
+// writeInPlace gives a file the staged content without changing its inode.
+func (r *restore) writeInPlace(s *step, path uint64, which string) error {
+	if path != s.Old {
+		return errInWay
+	}
+	mark := wroteFile + s.Slot
+	_, err := os.Stat(filepath.Join(r.dir, mark))
+	begun := err == nil
+	if !begun {
+		if which == ".old" {
+			return nil // nothing to undo
+		}
+		if err := r.still(r.w.root, s.Path, s.Was); err != nil {
+			return err
+		}
+		if err := writeFile(r.dir, mark, nil, true); err != nil {
+			return err
+		}
+	}
+	from, err := r.stage.file(s.Slot+which, openRead)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := r.w.root.file(s.Path, openWrite)
+	if err != nil {
+		return err
+	}
+	at("restore: writing in place")
+	n, err := io.Copy(to, from)
+	if err == nil {
+		err = to.Truncate(n)
+	}
+	return errors.Join(err, to.Sync(), to.Close())
+}
+
+// undo takes back the steps up to last, the last first.
+func (r *restore) undo(p *plan, last int) error {
+	var errs []string
+	for i := last; i >= 0; i-- {
+		at("undo: " + string(p.Steps[i].Do))
+		if err := r.undoStep(&p.Steps[i]); err != nil {
+			errs = append(errs, fmt.Sprintf("%s: %v", p.Steps[i].Path, err))
+		}
+	}
+	for _, s := range p.Steps { // the undoing itself changed the times of directories
+		if s.Do == doMeta && s.WasTime != nil && s.Was.kind() == kindDir {
+			if err := r.w.root.setTime(s.Path, *s.WasTime); err != nil && !gone(err) {
+				errs = append(errs, fmt.Sprintf("%s: %v", s.Path, err))
+			}
+		}
+	}
+	if len(errs) > 0 {
+		n := len(errs)
+		return fmt.Errorf("the restore could not be taken back at %d paths: %s; what was moved away is kept in %s", n, strings.Join(errs[:min(n, 5)], "; "), r.stage.f.Name())
+	}
+	return nil
+}
+
+func (r *restore) undoStep(s *step) error {
+	path, slot, err := r.where(s)
+	if err != nil {
+		return err
+	}
+	switch s.Do {
+	case doMeta:
+		if path == 0 || s.Was == nil || path != s.Was.Ino {
+			return nil // not there before, or not in its place yet
+		}
+		return r.w.root.setMeta(s.Path, s.Was, s.WasTime)
+	case doWrite:
+		return r.writeInPlace(s, path, ".old")
+	case doLift:
+		if slot != s.Old {
+			return nil
+		}
+		return inWay(move(r.stage, s.Slot, r.w.root, s.Path))
+	case doExchange:
+		if slot != s.Old {
+			return nil
+		}
+		if path != s.New {
+			return errInWay
+		}
+		return exchange(r.stage, s.Slot, r.w.root, s.Path)
+	case doPlace:
+		if path != s.New || slot != 0 {
+			return nil
+		}
+		return move(r.w.root, s.Path, r.stage, s.Slot)
+	case doLink:
+		if path != s.New {
+			return nil
+		}
+		return r.w.root.unlink(s.Path)
+	case doRmdir:
+		if path != 0 {
+			return nil
+		}
+		if err := r.w.root.mkdir(s.Path, 0o700); err != nil {
+			return inWay(err)
+		}
+		return r.w.root.setMeta(s.Path, s.Was, &s.Was.MTime)
+	case doMkdir:
+		if st, err := r.w.root.lstat(s.Path); err != nil || st.kind() != kindDir {
+			return nil //nolint:nilerr // it was not made, or is gone
+		}
+		return r.w.root.rmdir(s.Path)
+	}
+	return nil
+}
