@@ -47,12 +47,18 @@ var (
 		"delivered": cel.BoolType, "changed": cel.BoolType, "mutations": cel.IntType, "requests": cel.IntType,
 		"navigated": cel.BoolType, "pixels": cel.DoubleType, "proof": cel.StringType,
 	})
+	terminalObject = newObject("the terminal", map[string]*cel.Type{
+		"alive": cel.BoolType, "waiting": cel.BoolType, "running": cel.BoolType, "prompt": cel.StringType, "prompt_text": cel.StringType,
+		"program": cel.StringType, "title": cel.StringType, "cwd": cel.StringType, "full_screen": cel.BoolType, "echo": cel.BoolType,
+		"row": cel.IntType, "col": cel.IntType,
+	})
 	beforeObject = newObject("the evidence before", map[string]*cel.Type{
 		"page": pageObject.celType(), "target": elementObject.celType(), "document": documentObject.celType(), "state": cel.DynType,
 		"exit_code": cel.IntType, "stdout": cel.StringType, "stderr": cel.StringType,
+		"screen": cel.StringType, "terminal": terminalObject.celType(),
 	})
 
-	evidenceObjects = append([]*object{dialogObject, requestObject, mediaObject, pageObject, elementObject, effectObject, beforeObject}, documentObjects...)
+	evidenceObjects = append([]*object{dialogObject, requestObject, mediaObject, pageObject, elementObject, effectObject, terminalObject, beforeObject}, documentObjects...)
 )
 
 // phase is when a condition is evaluated, which decides what it can know.
@@ -76,6 +82,7 @@ func evidenceVariables(p phase) map[string]*cel.Type {
 			"page": pageObject.celType(), "target": elementObject.celType(), "effect": effectObject.celType(),
 			"before": beforeObject.celType(), "document": documentObject.celType(), "state": cel.DynType,
 			"exit_code": cel.IntType, "stdout": cel.StringType, "stderr": cel.StringType,
+			"screen": cel.StringType, "terminal": terminalObject.celType(),
 		}
 	case before:
 		return map[string]*cel.Type{"page": pageObject.celType(), "document": documentObject.celType(), "state": cel.DynType}
@@ -84,4 +91,4 @@ func evidenceVariables(p phase) map[string]*cel.Type {
 }
 
 // afterwards are the variables that only exist once the action is done, for a better message where they are used too early.
-var afterwards = []string{"before", "effect", "exit_code", "result", "stderr", "stdout", "target"}
+var afterwards = []string{"before", "effect", "exit_code", "result", "screen", "stderr", "stdout", "target", "terminal"}
