@@ -19,7 +19,7 @@ import (
 
 // handler puts the HTTP surface together. A request passes, in this order: the log, the recovery from panics, the checks of host and
 // origin, the routes.
-func (s *Server) handler(endpoints *tools.Endpoints, description []byte) http.Handler {
+func (s *Server) handler(endpoints *tools.Endpoints, description []byte, mcp http.Handler) http.Handler {
 	mux := router{http.NewServeMux()}
 	goa := toolshttp.New(endpoints, mux, requestDecoder, responseEncoder, s.encodingFailed, formatProblem)
 	goa.Call = s.bounded(goa.Call)
@@ -28,6 +28,9 @@ func (s *Server) handler(endpoints *tools.Endpoints, description []byte) http.Ha
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(description) // a client that has gone cannot be told so
 	})
+	if mcp != nil {
+		mux.mux.Handle("/mcp", mcp)
+	}
 	mux.Handle(http.MethodGet, "/healthz", s.healthz)
 	mux.Handle(http.MethodGet, "/readyz", s.readyz)
 

@@ -52,6 +52,8 @@ type Options struct {
 	Registry *tool.Registry
 	// Ready returns nil when calls can be made. It is asked often and has two seconds to answer; nil means always ready.
 	Ready func(context.Context) error
+	// MCP answers at /mcp, behind the same checks of host and origin as everything else; nil when it is not served.
+	MCP http.Handler
 	// AllowedHosts are host names that requests may name besides loopback ones, such as that of a reverse proxy; without port.
 	AllowedHosts []string
 	// MaxConcurrent bounds the calls that are made at once on HTTP and gRPC together; DefaultMaxConcurrent when 0.
@@ -111,7 +113,7 @@ func New(o Options) (*Server, error) {
 		caller: o.Caller, registry: o.Registry, log: s.log, stopping: s.stopping, slots: make(chan struct{}, calls),
 	})
 	s.http = &http.Server{
-		Handler:           s.handler(endpoints, description),
+		Handler:           s.handler(endpoints, description, o.MCP),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,

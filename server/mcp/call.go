@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"toolsvc/planner"
+	"toolsvc/store"
 	"toolsvc/tool"
 )
 
@@ -35,6 +36,9 @@ func (s *Surface) callTool(spec *tool.Spec) sdk.ToolHandler {
 		if m, ok := r.Params.Meta[metaRun].(string); ok && call.run == "" && len(m) <= maxRunID {
 			call.run = m
 		}
+		if k, ok := r.Params.Meta[metaKey].(string); ok && k != "" {
+			call.key = s.scoped(c, k)
+		}
 		res, err := s.make(ctx, c, call, r.Params.GetProgressToken())
 		if err != nil || res == nil { // a task in place of a result
 			return &sdk.CallToolResult{}, err
@@ -49,12 +53,14 @@ type calling struct {
 	args json.RawMessage
 	// run is the run that was asked for, "" for the client's own.
 	run string
+	// key makes a repeated request get the first one's result; "" for none.
+	key string
 }
 
 // make makes the call. A run of the client's that has ended meanwhile is replaced by another; one that was asked for is not.
 func (s *Surface) make(ctx context.Context, c client, call calling, token any) (*tool.Result, error) {
 	policy := s.policy(c)
-	req := tool.Request{CallID: tool.NewCallID(), RunID: call.run, Tool: call.spec.ID, Arguments: call.args, Policy: &policy}
+	req := tool.Request{CallID: tool.NewCallID(), RunID: call.run, Tool: call.spec.ID, Arguments: call.args, Policy: &policy, IdempotencyKey: call.key}
 	if req.RunID == "" {
 		req.RunID = s.runs.of(c.key)
 	}
@@ -120,6 +126,15 @@ func (s *Surface) refused(req tool.Request, err error) *tool.Result {
 	case errors.As(err, &unknown):
 		m := unknown.Error() + " Nothing was called."
 		fail(tool.ToolUnavailable, m, tool.HintStop(req.Tool, tool.ReasonPolicyDenied, m))
+	case errors.Is(err, planner.ErrQuestionClosed):
+		m := "The question is not open any more: it was answered, has expired, or never was. Nothing was changed; look at the run with run_get."
+		fail(tool.PreconditionFailed, m, tool.HintStop(req.Tool, tool.ReasonCancelled, m))
+	case errors.Is(err, planner.ErrUnknownCall):
+		m := fmt.Sprintf("The run %s has no call %s. Nothing was changed; look at the run with run_get.", req.RunID, req.CallID)
+		fail(tool.PreconditionFailed, m, tool.HintStop(req.Tool, tool.ReasonCancelled, m))
+	case errors.Is(err, store.ErrKeyReused):
+		m := "The idempotency key was used for another call. Nothing was called; use a new key."
+		fail(tool.PreconditionFailed, m, tool.HintStop(req.Tool, tool.ReasonPolicyDenied, m))
 	case errors.Is(err, planner.ErrRunEnded), errors.Is(err, planner.ErrUnknownRun):
 		m := fmt.Sprintf("The run %s has ended, or there is none. Nothing was called. Leave run out to work in a new one.", req.RunID)
 		fail(tool.PreconditionFailed, m, tool.HintStop(req.Tool, tool.ReasonCancelled, m))
@@ -151,7 +166,7 @@ func (s *Surface) settle(ctx context.Context, c client, r *sdk.CallToolRequest, 
 		case c.modern:
 			return s.inputRequired(c, r.Params.Name, res)
 		}
-		reply, err := r.Session.Elicit(ctx, elicitation(q))
+		reply, err := r.Session.Elicit(ctx, elicitation(q, wrongIn(res)))
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -168,6 +183,14 @@ func (s *Surface) settle(ctx context.Context, c client, r *sdk.CallToolRequest, 
 		}
 		res = next
 	}
+}
+
+// wrongIn is what was wrong with the answer that a result refuses.
+func wrongIn(res *tool.Result) tool.Issues {
+	if res.RetryHint == nil {
+		return nil
+	}
+	return res.RetryHint.Fields().Issues
 }
 
 // give hands a person's reply to the run. answered is false when the reply is none: the question stays open then.
@@ -214,7 +237,7 @@ func (s *Surface) inputRequired(c client, name string, res *tool.Result) (*sdk.C
 	if err != nil {
 		return nil, err
 	}
-	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{q.ID: elicitation(q)}, RequestState: state}, nil
+	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{q.ID: elicitation(q, wrongIn(res))}, RequestState: state}, nil
 }
 
 // expiry is when a question stops being answerable.
@@ -233,9 +256,9 @@ func (s *Surface) resume(ctx context.Context, c client, spec *tool.Spec, r *sdk.
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "The requestState cannot be used: " + errSeal.Error() + ". Make the call anew, without it."}
 	}
 	req := tool.Request{CallID: p.Call, RunID: p.Run, Tool: spec.ID}
-	res, err := s.o.Service.Result(ctx, p.Run, p.Call)
-	if res, err = s.resultOf(ctx, req, res, err); err != nil {
-		return nil, err
+	res, err := s.await(ctx, c, req, func(ctx context.Context) (*tool.Result, error) { return s.o.Service.Result(ctx, p.Run, p.Call) })
+	if res, err = s.resultOf(ctx, req, res, err); err != nil || res == nil {
+		return &sdk.CallToolResult{}, err
 	}
 	if q := res.Question; q != nil && q.ID == p.Question {
 		reply, ok := r.Params.InputResponses[p.Question].(*sdk.ElicitResult)

@@ -224,7 +224,7 @@ func TestApprovalIsBoundAndDecidedByThePerson(t *testing.T) {
 func TestCandidatesAreAChoice(t *testing.T) {
 	t.Parallel()
 	q := &tool.Question{Kind: tool.AskArguments, Text: "Which one?", Candidates: []tool.Candidate{{Name: "Play", Role: "button", Within: "Album"}, {Name: "Play", Role: "button", Within: "Queue"}}}
-	p := elicitation(q)
+	p := elicitation(q, nil)
 	if s := string(p.RequestedSchema.(json.RawMessage)); !strings.Contains(s, `{"const":"2","title":"the button \"Play\" in \"Queue\""}`) {
 		t.Error(s)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"sync"
@@ -24,6 +25,8 @@ const (
 	metaRun = "toolsvc/run"
 	// metaLanguage is the language of the narration; a BCP 47 tag, or several as in Accept-Language.
 	metaLanguage = "toolsvc/language"
+	// metaKey is an idempotency key: a request that is sent again, because its response was lost, gets the first one's result.
+	metaKey = "toolsvc/idempotencyKey"
 	// HeaderClient keeps the run of one client apart from those of others where there are no sessions: any stable text.
 	HeaderClient = "Toolsvc-Client"
 )
@@ -199,6 +202,11 @@ func (t *runTable) derive(clientKey string, generation int) string {
 	}
 	sum := mac(t.key, fmt.Appendf(nil, "run\x00%d\x00%s", generation, clientKey))
 	return "r_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:sha256.Size]))[:26]
+}
+
+// scoped keeps the idempotency keys of one client apart from those of others.
+func (s *Surface) scoped(c client, key string) string {
+	return "mcp_" + hex.EncodeToString(mac(s.o.Key, fmt.Appendf(nil, "key\x00%s\x00%s", c.key, key)))
 }
 
 type contextKey struct{ name string }

@@ -112,13 +112,13 @@ func (r *runs) Answer(ctx context.Context, runID, questionID string, answer json
 	defer r.mu.Unlock()
 	open := r.find(runID, questionID)
 	if open == nil {
-		return nil, planner.ErrUnknownRun
+		return nil, planner.ErrQuestionClosed
 	}
 	spec := toolsets.Registry().Lookup(open.Tool)
 	if _, issues := spec.Decode(answer); len(issues) > 0 {
 		again := *open
-		q := *open.Question
-		q.Issues, again.Question = issues, &q
+		again.RetryHint = tool.HintArguments(spec, issues, answer)
+		again.Error = tool.NewError(tool.InvalidArguments, "The answer is not valid, so the question stays open.")
 		return &again, nil
 	}
 	r.answers = append(r.answers, by)
@@ -132,7 +132,7 @@ func (r *runs) Approve(_ context.Context, runID, approvalID string, approved boo
 	defer r.mu.Unlock()
 	open := r.find(runID, approvalID)
 	if open == nil || open.Question.Digest != given {
-		return nil, planner.ErrUnknownRun
+		return nil, planner.ErrQuestionClosed
 	}
 	r.answers = append(r.answers, by)
 	req := tool.Request{CallID: open.CallID, RunID: runID, Tool: open.Tool}

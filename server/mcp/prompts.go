@@ -8,6 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"toolsvc/planner"
 )
 
 // The prompts.
@@ -70,11 +72,13 @@ func (s *Surface) complete(ctx context.Context, r *sdk.CompleteRequest) (*sdk.Co
 	if isRun {
 		values = append(values, s.runs.of(s.clientOf(r).key))
 		if l, ok := s.o.Service.(Lister); ok {
-			runs, err := l.RunIDs(ctx, maxCompletions)
+			runs, err := l.List(ctx, maxCompletions)
 			if err != nil {
 				s.log.Warn("runs cannot be listed for a completion", "error", err)
 			}
-			values = append(values, runs...)
+			for _, r := range runs {
+				values = append(values, r.RunID)
+			}
 		}
 	}
 	values = slices.DeleteFunc(values, func(v string) bool { return !strings.HasPrefix(v, r.Params.Argument.Value) })
@@ -92,6 +96,6 @@ func (s *Surface) complete(ctx context.Context, r *sdk.CompleteRequest) (*sdk.Co
 
 // Lister is a Service that lists runs, for completions.
 type Lister interface {
-	// RunIDs lists the latest runs, at most limit.
-	RunIDs(ctx context.Context, limit int) ([]string, error)
+	// List lists the latest runs, at most limit.
+	List(ctx context.Context, limit int) ([]planner.Summary, error)
 }

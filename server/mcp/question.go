@@ -27,9 +27,9 @@ const (
 	fieldChoice  = "choice"
 )
 
-// elicitation is the form that asks a question. Forms are flat: fields of objects get dotted names, lists are written one entry a line.
-func elicitation(q *tool.Question) *sdk.ElicitParams {
-	p := &sdk.ElicitParams{Mode: "form", Message: asked(q)}
+// elicitation is the form that asks a question; wrong is what was wrong with the last answer. Forms are flat: fields of objects get dotted names, lists are written one entry a line.
+func elicitation(q *tool.Question, wrong tool.Issues) *sdk.ElicitParams {
+	p := &sdk.ElicitParams{Mode: "form", Message: asked(q, wrong)}
 	switch {
 	case q.Kind == tool.AskApproval:
 		p.RequestedSchema = json.RawMessage(`{"type":"object","properties":{"` + fieldApprove + `":{"type":"boolean","title":"Approve","description":"Make this call with exactly these arguments?","default":false}},"required":["` + fieldApprove + `"]}`)
@@ -42,9 +42,12 @@ func elicitation(q *tool.Question) *sdk.ElicitParams {
 }
 
 // asked is the question in words, with what is needed to answer it.
-func asked(q *tool.Question) string {
+func asked(q *tool.Question, wrong tool.Issues) string {
 	lines := []string{q.Text}
-	for _, i := range q.Issues {
+	if len(wrong) == 0 {
+		wrong = q.Issues
+	}
+	for _, i := range wrong {
 		if i.Message != "" && !strings.Contains(q.Text, i.Message) {
 			lines = append(lines, "- "+i.Message)
 		}

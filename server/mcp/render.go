@@ -99,6 +99,10 @@ func inWords(r *tool.Result) string {
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	switch {
 	case r.Question != nil:
+		if r.Error != nil {
+			say("%s", r.Error.Message)
+			sayIssues(say, wrongIn(r))
+		}
 		sayQuestion(say, r.Question)
 	case r.Error != nil:
 		sayFailure(say, r)

@@ -316,3 +316,27 @@ func TestRunsCanBeSubscribed(t *testing.T) {
 		})
 	}
 }
+
+// A request that is sent again under the same key is the same call, and the keys of other clients are others.
+func TestIdempotencyKeysAreTheClientsOwn(t *testing.T) {
+	t.Parallel()
+	service := newRuns()
+	s := newSurface(t, service)
+	for range 2 {
+		p := &sdk.CallToolParams{Name: "browser_click", Arguments: play, Meta: sdk.Meta{metaKey: "1"}}
+		if _, err := connect(t, s, legacy, nil).CallTool(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := connect(t, s, modern, nil).CallTool(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Two sessions are two clients; without sessions it is one that comes twice.
+	keys := map[string]int{}
+	for _, c := range service.calls {
+		keys[c.IdempotencyKey]++
+	}
+	if len(keys) != 3 || keys[""] != 0 {
+		t.Error(keys)
+	}
+}

@@ -263,13 +263,18 @@ func (s *Surface) task(ctx context.Context, c client, sealedID string, id taskID
 		if t.InputRequests == nil {
 			t.InputRequests = sdk.InputRequestMap{}
 		}
-		t.InputRequests[q.ID] = elicitation(q)
+		t.InputRequests[q.ID] = elicitation(q, nil)
 		t.Status, t.StatusMessage = taskInput, q.Text
 		if q.AskedAt.After(t.LastUpdatedAt) {
 			t.LastUpdatedAt = q.AskedAt
 		}
 	}
 	r := step.Result
+	if r == nil && t.Status != taskInput && (step.Status.Ended() || st.Outcome != planner.OutcomeRunning) { // its run keeps it elsewhere
+		if r, err = s.o.Service.Result(ctx, id.Run, id.Call); err != nil && !errors.Is(err, planner.ErrUnknownCall) {
+			return nil, fmt.Errorf("look for the result of the task: %w", err)
+		}
+	}
 	switch {
 	case t.Status == taskInput:
 	case r != nil && r.Question == nil:
