@@ -144,9 +144,9 @@ func scanJS(src string) []Token { return scanScript(src, 0, len(src)) }
 
 func scanScript(src string, from, to int) []Token {
 	var out []Token
-	var templates []int // for each open ${, how many braces are open in it
-	value := true       // a value is expected, so that / begins a regular expression
-	word := [2]int{}    // where the last word stands
+	var templates []int           // for each open ${, how many braces are open in it
+	value := true                 // a value is expected, so that / begins a regular expression
+	word := [2]int{}              // where the last word stands
 	template := func(i int) int { // from inside of a template to its end or its next ${
 		for ; i < to; i++ {
 			switch {
