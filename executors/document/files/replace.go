@@ -70,6 +70,11 @@ func (r *Root) Replace(was *File, c Content, call string) error {
 		return errors.Join(r.fail("open the folder of", at, err), r.root.Remove(filepath.FromSlash(temp)))
 	}
 	defer dir.Close() //nolint:errcheck // only read
+	unlock, err := r.lock(dir)
+	if err != nil {
+		return errors.Join(err, r.root.Remove(filepath.FromSlash(temp)))
+	}
+	defer unlock()
 	if now.Exists {
 		err = r.swap(dir, at, temp, was.Digest, tool.Digest(c.Data))
 	} else {
@@ -253,19 +258,22 @@ func (r *Root) place(dir *os.File, at, temp string) error {
 
 // swap puts the temporary file into the place of the file, when that still has the digest was.
 func (r *Root) swap(dir *os.File, at, temp, was, ours string) error {
+	now, err := r.read(at, at)
+	if err != nil || now.Digest != was {
+		gone := r.root.Remove(filepath.FromSlash(temp))
+		if err == nil {
+			err = &ChangedError{Path: at, Now: now.Digest}
+		}
+		return errors.Join(err, gone)
+	}
+	return r.exchangeChecked(dir, at, temp, was, ours)
+}
+
+// exchangeChecked swaps both files and looks at what was displaced; what is not the content that was read is put back.
+func (r *Root) exchangeChecked(dir *os.File, at, temp, was, ours string) error {
 	name, tempName := filepath.FromSlash(at), filepath.FromSlash(temp)
 	err := exchange(dir, path.Base(temp), path.Base(at))
 	if errors.Is(err, errUnsupported) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		now, err := r.read(at, at)
-		if err != nil || now.Digest != was {
-			gone := r.root.Remove(tempName)
-			if err == nil {
-				err = &ChangedError{Path: at, Now: now.Digest}
-			}
-			return errors.Join(err, gone)
-		}
 		if err := r.root.Rename(tempName, name); err != nil {
 			return errors.Join(r.fail("replace", at, err), r.root.Remove(tempName))
 		}
@@ -299,6 +307,25 @@ func (r *Root) swap(dir *os.File, at, temp, was, ours string) error {
 		}
 	}
 	return errors.Join(changed, ignoreMissing(r.root.Remove(tempName)))
+}
+
+// lockLimit bounds the wait for other writers in a folder; each holds the lock for one swap.
+const lockLimit = 5 * time.Second
+
+// lock keeps other writers of ours, in this process and in others, from swapping files in a folder at the same time: two that put back what they
+// displaced could put back each other's. Programs that know nothing of it are not held up.
+func (r *Root) lock(dir *os.File) (unlock func(), err error) {
+	r.mu.Lock()
+	for end := time.Now().Add(lockLimit); ; time.Sleep(time.Millisecond) {
+		release, taken := lockFolder(dir)
+		if !taken {
+			return func() { release(); r.mu.Unlock() }, nil
+		}
+		if time.Now().After(end) {
+			r.mu.Unlock()
+			return nil, tool.Failf(tool.NotReady, "another program has locked the folder %s for more than %s.", dir.Name(), lockLimit)
+		}
+	}
 }
 
 // errUnsupported: the system cannot do this to files in one step.

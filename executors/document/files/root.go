@@ -25,7 +25,7 @@ type Root struct {
 	dir  string
 	root *os.Root
 	max  int64
-	mu   sync.Mutex // held while files are swapped where the system cannot exchange them
+	mu   sync.Mutex // held while a file is swapped
 }
 
 // Open opens a folder. max bounds the files that are read and written, in bytes.
