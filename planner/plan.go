@@ -27,8 +27,10 @@ type Plan struct {
 	// Language of the narration, unless the command says otherwise.
 	Language string `yaml:"language"`
 	// Vars are replaced where "${name}" stands in arguments and expectations.
-	Vars  map[string]string `yaml:"vars"`
-	Steps []PlanStep        `yaml:"steps"`
+	Vars map[string]string `yaml:"vars"`
+	// Policy bounds the run.
+	Policy tool.Policy `yaml:"policy"`
+	Steps  []PlanStep  `yaml:"steps"`
 }
 
 // PlanStep is one step of a Plan.
@@ -94,13 +96,23 @@ func ParsePlan(r io.Reader) (*Plan, error) {
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New(`a plan is a mapping with a list of "steps"`)
 	}
-	if err := knownFields(doc.Content[0], "plan", "name", "names", "language", "vars", "steps"); err != nil {
+	if err := knownFields(doc.Content[0], "plan", "name", "names", "language", "vars", "policy", "steps"); err != nil {
 		return nil, err
 	}
 	var p Plan
+	for i := 0; i+1 < len(doc.Content[0].Content); i += 2 {
+		if v := doc.Content[0].Content[i+1]; doc.Content[0].Content[i].Value == "policy" {
+			if err := knownFields(v, "policy", "repair", "ask", "approve", "allow", "deny", "max_calls", "max_failures", "time_budget_ms", "token_budget", "wait_budget_ms", "question_ttl_ms"); err != nil {
+				return nil, err
+			}
+		}
+	}
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&p); err != nil {
 		return nil, err
+	}
+	if issues := p.Policy.Validate("/policy"); len(issues) > 0 {
+		return nil, issues
 	}
 	switch {
 	case len(p.Steps) == 0:

@@ -2,7 +2,9 @@ package planner
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"toolsvc/narration"
 	"toolsvc/repair"
@@ -126,7 +128,7 @@ func (e *PlanError) Lines(file string) []string {
 // PreparePlan validates every step of a plan and makes the Input of its run, without starting anything. When a step cannot be run, the
 // error is a *PlanError with all mistakes of all steps.
 func (s *Service) PreparePlan(p *Plan, reqs []tool.Request, lang string) (Input, error) {
-	in := Input{RunID: tool.NewRunID(), Kind: KindScript, Title: p.Title(lang), Language: lang}
+	in := Input{RunID: tool.NewRunID(), Kind: KindScript, Title: p.Title(lang), Language: lang, Policy: p.Policy}
 	bad := &PlanError{}
 	for i, req := range reqs {
 		req.RunID = in.RunID
@@ -155,4 +157,21 @@ func (s *Service) PreparePlan(p *Plan, reqs []tool.Request, lang string) (Input,
 		return Input{}, bad
 	}
 	return in, nil
+}
+
+// PrepareGoal makes the Input of a run that a model plans, without starting anything. Its error says what is wrong with the goal or the
+// policy.
+func (s *Service) PrepareGoal(goal, instructions string, p tool.Policy, lang string) (Input, error) {
+	for what, text := range map[string]string{"goal": goal, "instructions": instructions} {
+		if len(text) > MaxGoal {
+			return Input{}, fmt.Errorf("the %s has %d bytes; at most %d are taken", what, len(text), MaxGoal)
+		}
+	}
+	if strings.TrimSpace(goal) == "" {
+		return Input{}, errors.New("the goal is empty: say in words what is to be reached")
+	}
+	if issues := p.Validate("/policy"); len(issues) > 0 {
+		return Input{}, issues
+	}
+	return Input{RunID: tool.NewRunID(), Kind: KindGemini, Title: clip(goal), Language: lang, Goal: goal, Instructions: instructions, Policy: p}, nil
 }

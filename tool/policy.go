@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -106,6 +107,18 @@ func orDefault[T int | time.Duration](v, otherwise T) T {
 		return otherwise
 	}
 	return v
+}
+
+// Or is the policy with what it leaves open taken from q: q's fields replace those that are zero, and its lists are added.
+func (p Policy) Or(q Policy) Policy {
+	p.Repair = cmp.Or(p.Repair, q.Repair)
+	p.Approve = cmp.Or(p.Approve, q.Approve)
+	p.Ask = p.Ask || q.Ask
+	p.Allow, p.Deny = append(slices.Clone(p.Allow), q.Allow...), append(slices.Clone(p.Deny), q.Deny...)
+	p.MaxCalls, p.MaxFailures = cmp.Or(p.MaxCalls, q.MaxCalls), cmp.Or(p.MaxFailures, q.MaxFailures)
+	p.TimeBudgetMS, p.TokenBudget = cmp.Or(p.TimeBudgetMS, q.TimeBudgetMS), cmp.Or(p.TokenBudget, q.TokenBudget)
+	p.WaitBudgetMS, p.QuestionTTLMS = cmp.Or(p.WaitBudgetMS, q.WaitBudgetMS), cmp.Or(p.QuestionTTLMS, q.QuestionTTLMS)
+	return p
 }
 
 // Permits reports whether the policy lets the tool be called; if not, rule names what forbids it.

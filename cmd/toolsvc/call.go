@@ -19,6 +19,7 @@ type callCmd struct {
 	Tool    tool.ID `arg:"" help:"The tool: browser.navigate."`
 	Payload string  `arg:"" optional:"" default:"{}" help:"The payload as JSON; - reads it from standard input."`
 	InRun   string  `name:"run" help:"The run to call in; started when it is not there, and kept open." placeholder:"r_…"`
+	policyFlags
 }
 
 func (c *callCmd) Run(ctx context.Context, common *Common, std streams) error {
@@ -29,7 +30,11 @@ func (c *callCmd) Run(ctx context.Context, common *Common, std streams) error {
 			return usage("read the payload: %w", err)
 		}
 	}
-	req := tool.Request{CallID: tool.NewCallID(), RunID: c.InRun, Tool: c.Tool, Arguments: payload}
+	policy, err := c.policy()
+	if err != nil {
+		return err
+	}
+	req := tool.Request{CallID: tool.NewCallID(), RunID: c.InRun, Tool: c.Tool, Arguments: payload, Policy: &policy}
 	if err := c.check(req, common.lang(nil), std); err != nil { // before anything is started
 		return err
 	}
@@ -48,13 +53,7 @@ func (c *callCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err != nil {
 		return &exit{exitInfrastructure, err}
 	}
-	if err := writeJSON(std.out, res); err != nil {
-		return err
-	}
-	if !res.OK() {
-		return &exit{status: exitFailed}
-	}
-	return nil
+	return printResult(std, res)
 }
 
 // check validates the call without starting anything; an invalid one is printed as the ToolResult that it is.
@@ -66,7 +65,7 @@ func (c *callCmd) check(req tool.Request, lang string, std streams) error {
 		return usage("%w", err)
 	case err != nil:
 		return err
-	case rejected != nil:
+	case rejected != nil && !req.Policy.Repair.Reaches(tool.RepairModel): // a model or a person corrects it in the run
 		if err := writeJSON(std.out, rejected); err != nil {
 			return err
 		}

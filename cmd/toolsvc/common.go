@@ -18,6 +18,8 @@ type Common struct {
 	Lang            string  `help:"Language of the narration: en, ko or ja. The plan's, or en, when it is not given." enum:",en,ko,ja" default:"" env:"TOOLSVC_LANG"`
 	Chromium        string  `help:"The browser's program; found on the PATH when empty." env:"TOOLSVC_CHROMIUM"`
 	Scale           float64 `help:"Device pixels per CSS pixel of pages." default:"1" env:"TOOLSVC_SCALE"`
+	GeminiURL       string  `name:"gemini-url" help:"Where the Gemini API is, when it is not Google's: a proxy, or the fake of gemini/geminitest. The key comes from GEMINI_API_KEY." env:"TOOLSVC_GEMINI_URL"`
+	GeminiModel     string  `name:"gemini-model" help:"Which of its models." env:"TOOLSVC_GEMINI_MODEL"`
 	Verbose         bool    `help:"Log what happens inside, to standard error." short:"v"`
 }
 
@@ -56,6 +58,7 @@ func (c *Common) logger(std streams) *slog.Logger {
 func (c *Common) open(ctx context.Context, std streams, o stack.Options) (*stack.Stack, error) {
 	o.StateDir, o.TemporalAddress, o.Namespace = c.StateDir, c.TemporalAddress, c.Namespace
 	o.ChromiumPath, o.DeviceScaleFactor, o.Logger = c.Chromium, c.Scale, c.logger(std)
+	o.Gemini.BaseURL, o.Gemini.Model = c.GeminiURL, c.GeminiModel
 	s, err := stack.Open(ctx, o)
 	if err != nil {
 		return nil, &exit{exitInfrastructure, err}

@@ -38,7 +38,7 @@ func (c *demoCmd) Run(ctx context.Context, common *Common, std streams) error {
 		return err
 	}
 	defer s.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the demo's end is what counts
-	runID, err := startPlan(ctx, std, s, plan, "examples/demo/plan.yaml", reqs, common.lang(plan), c.NoHealing)
+	runID, err := startPlan(ctx, std, s, plan, "examples/demo/plan.yaml", reqs, common.lang(plan), c.NoHealing, nil)
 	if err != nil {
 		return err
 	}

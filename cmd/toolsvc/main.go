@@ -53,6 +53,9 @@ type cli struct {
 	Tools  toolsCmd  `cmd:"" help:"Show the catalogue of tools, or one tool."`
 	Runs   runsCmd   `cmd:"" help:"List the latest runs."`
 	Show   showCmd   `cmd:"" help:"Show one run: steps, attempts, verdicts."`
+	Answer answerCmd `cmd:"" help:"Answer a question of a run, or show its open questions."`
+	Pause  pauseCmd  `cmd:"" help:"Pause a run between two steps."`
+	Resume resumeCmd `cmd:"" help:"Let a paused run go on."`
 	Cancel cancelCmd `cmd:"" help:"Cancel a run."`
 	Doctor doctorCmd `cmd:"" help:"Say what is there and what is missing, with the fix for each."`
 	Demo   demoCmd   `cmd:"" help:"Run the main job on a local page full of failures."`

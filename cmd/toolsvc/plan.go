@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"toolsvc/gen/toolsets"
@@ -20,15 +21,27 @@ import (
 // runCmd runs a plan.
 type runCmd struct {
 	Plan      string            `arg:"" optional:"" help:"The plan's file; - for standard input."`
+	Goal      string            `help:"What is to be reached, in words: a model plans the calls. It needs GEMINI_API_KEY or --gemini-url."`
 	Var       map[string]string `help:"A variable of the plan: --var base=http://127.0.0.1:8090. May be repeated." short:"e"`
 	Resume    string            `help:"Watch a run that is there already, to its end." placeholder:"r_…"`
 	NoHealing bool              `help:"One attempt a step, for comparison."`
 	JSON      bool              `name:"json" help:"Print the run's final state as JSON to standard output."`
+	policyFlags
 }
 
 func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
-	if (c.Plan == "") == (c.Resume == "") {
-		return usage("give a plan's file, or --resume and a run")
+	given := 0
+	for _, s := range []string{c.Plan, c.Goal, c.Resume} {
+		if s != "" {
+			given++
+		}
+	}
+	if given != 1 {
+		return usage("give a plan's file, or --goal and what is to be reached, or --resume and a run")
+	}
+	policy, err := c.policy()
+	if err != nil {
+		return err
 	}
 	var plan *planner.Plan
 	var reqs []tool.Request
@@ -49,9 +62,23 @@ func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
 	defer s.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the run's end is what counts
 	runID := c.Resume
 	if plan != nil {
-		if runID, err = startPlan(ctx, std, s, plan, c.Plan, reqs, common.lang(plan), c.NoHealing); err != nil {
+		if runID, err = startPlan(ctx, std, s, plan, c.Plan, reqs, common.lang(plan), c.NoHealing, &policy); err != nil {
 			return err
 		}
+		fmt.Fprintf(std.err, "Run %s\n", runID)
+	}
+	if c.Goal != "" {
+		if !s.Service.HasModel && !s.Attached {
+			return &exit{exitInfrastructure, errors.New("a goal needs a model: set GEMINI_API_KEY, or point --gemini-url at a service that speaks Gemini's protocol")}
+		}
+		in, err := s.Service.PrepareGoal(c.Goal, "", policy, common.lang(nil))
+		if err != nil {
+			return usage("%w", err)
+		}
+		if err := s.Service.Start(ctx, in); err != nil {
+			return &exit{exitInfrastructure, err}
+		}
+		runID = in.RunID
 		fmt.Fprintf(std.err, "Run %s\n", runID)
 	}
 	st, err := follow(ctx, std.err, s, runID)
@@ -65,7 +92,10 @@ func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
 	} else if err := printTable(std.out, s, st); err != nil {
 		return err
 	}
-	if !st.Succeeded() {
+	switch {
+	case len(st.Questions) > 0:
+		return &exit{status: exitWaiting}
+	case st.Outcome != planner.OutcomeSucceeded:
 		return &exit{status: exitFailed}
 	}
 	return nil
@@ -107,12 +137,15 @@ func preparePlan(std streams, service *planner.Service, plan *planner.Plan, file
 }
 
 // startPlan starts the run of a plan.
-func startPlan(ctx context.Context, std streams, s *stack.Stack, plan *planner.Plan, file string, reqs []tool.Request, lang string, noHealing bool) (string, error) {
+func startPlan(ctx context.Context, std streams, s *stack.Stack, plan *planner.Plan, file string, reqs []tool.Request, lang string, noHealing bool, policy *tool.Policy) (string, error) {
 	in, err := preparePlan(std, s.Service, plan, file, reqs, lang)
 	if err != nil {
 		return "", err
 	}
 	in.NoHealing = noHealing
+	if policy != nil {
+		in.Policy = in.Policy.Or(*policy)
+	}
 	if err := s.Service.Start(ctx, in); err != nil {
 		return "", &exit{exitInfrastructure, err}
 	}
@@ -128,7 +161,26 @@ func follow(ctx context.Context, w io.Writer, s *stack.Stack, runID string) (*pl
 		defer close(narrated)
 		narrate(watching, w, s.Store, runID)
 	}()
-	st, err := s.Service.Wait(ctx, runID)
+	ended, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	var st *planner.State
+	var err error
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		st, err = s.Service.Wait(ended, runID)
+	}()
+	asked := make(chan *planner.State, 1)
+	go awaitQuestion(ended, s, runID, asked)
+	select {
+	case <-over:
+	case waiting := <-asked: // nobody here can answer: say how, and leave the run as it is
+		stop()
+		if err := printQuestions(w, waiting.Questions); err != nil {
+			return nil, err
+		}
+		return waiting, nil
+	}
 	if ctx.Err() != nil { // interrupted: end the run too, in its own time
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 		defer cancel()
@@ -145,6 +197,23 @@ func follow(ctx context.Context, w io.Writer, s *stack.Stack, runID string) (*pl
 	case <-time.After(5 * time.Second):
 	}
 	return st, nil
+}
+
+// awaitQuestion delivers the run's state as soon as it waits for an answer.
+func awaitQuestion(ctx context.Context, s *stack.Stack, runID string, asked chan<- *planner.State) {
+	for e, err := range s.Store.Watch(ctx, runID, 0) {
+		if err != nil {
+			return
+		}
+		if e.Kind != store.KindQuestion && e.Kind != store.KindApproval {
+			continue
+		}
+		st, err := s.Service.State(ctx, runID)
+		if err == nil && len(st.Questions) > 0 {
+			asked <- st
+			return
+		}
+	}
 }
 
 // narrate prints the run's narration as it comes, until the run's last event or the end of ctx.
@@ -180,6 +249,12 @@ func printTable(w io.Writer, s *stack.Stack, st *planner.State) error {
 		return err
 	}
 	fmt.Fprintf(w, "\nRun %s: %s.\n", st.RunID, st.Outcome)
+	if p := st.Planning; p != nil && p.Answer != "" {
+		fmt.Fprintf(w, "Answer: %s\n", p.Answer)
+	}
+	if p := st.Planning; p != nil && p.Finalized != "" {
+		fmt.Fprintf(w, "The planner was stopped: %s.\n", strings.TrimSuffix(p.Finalized, "."))
+	}
 	for _, step := range st.Steps {
 		if r := step.Result; r != nil && r.Error != nil && step.Status == planner.StatusFailed {
 			fmt.Fprintf(w, "%s: %s\n", step.Title, r.Error.Message)
