@@ -10,6 +10,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -28,15 +29,16 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(*addr, flag.Arg(0)); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *addr, flag.Arg(0), os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "fakegemini:", err)
 		os.Exit(1)
 	}
 }
 
-func run(addr, path string) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+// run serves the script until ctx ends.
+func run(ctx context.Context, addr, path string, out, log io.Writer) error {
 	script, err := geminitest.Load(path)
 	if err != nil {
 		return err
@@ -46,11 +48,11 @@ func run(addr, path string) error {
 		return err
 	}
 	defer s.Close()
-	fmt.Println(s.URL())
+	fmt.Fprintln(out, s.URL())
 	<-ctx.Done()
-	fmt.Fprintf(os.Stderr, "%d requests\n", len(s.Requests()))
+	fmt.Fprintf(log, "%d requests\n", len(s.Requests()))
 	for _, why := range s.Refused() {
-		fmt.Fprintln(os.Stderr, "refused:", why)
+		fmt.Fprintln(log, "refused:", why)
 	}
 	return nil
 }
