@@ -20,7 +20,7 @@ func (c *corrector) bracket(t envelope) (*node, []note, bool) {
 	var found []reading
 	try := func(text string, added int) {
 		certain := true
-		root, notes, ok := c.readable(parser{s: text, closing: true, added: added}, func(open []closed) {
+		root, notes, ok := c.readable(parser{s: text, closing: true, added: added, commas: true}, func(open []closed) {
 			for _, o := range open {
 				certain = certain && (t.complete || c.schema.at(o.path).full(o.node))
 			}

@@ -91,6 +91,9 @@ func (c *corrector) corrections(root *node, issue tool.Issue) []edit {
 		}
 		var edits []edit
 		for _, v := range versions(n, s, c.schema) {
+			if v.notes[0].rule == ruleArray && c.several(root, at) {
+				continue
+			}
 			edits = append(edits, edit{rule: v.notes[0].rule, at: at, path: at, node: v.node, notes: v.notes, certain: v.certain})
 		}
 		return edits
@@ -110,6 +113,17 @@ func (c *corrector) corrections(root *node, issue tool.Issue) []edit {
 		return c.unknown(root, at)
 	}
 	return nil
+}
+
+// several reports whether a value is one of several elements of an array that holds no array yet: where [1, 2] stands for an array of
+// arrays, that may be [[1, 2]] or [[1], [2]].
+func (c *corrector) several(root *node, at string) bool {
+	path, _ := parent(at)
+	holder := root.at(path)
+	if at == "" || holder.kind != kindArray || len(holder.elems) < 2 {
+		return false
+	}
+	return !slices.ContainsFunc(holder.elems, func(e *node) bool { return e.kind == kindArray })
 }
 
 func replacement(rule, at string, from, to *node) edit {

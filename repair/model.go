@@ -81,7 +81,7 @@ func (m Model) Correct(ctx context.Context, spec *tool.Spec, out Outcome) (Model
 	if out.OK() {
 		return result, nil
 	}
-	c := &corrector{spec: spec, schema: parseSchema(spec.PayloadSchema)}
+	c := &corrector{spec: spec, schema: schemaOf(spec)}
 	stated := c.readStated(out)
 	latest, hidden, ok := c.hide(out.Payload, stated)
 	if !ok || slices.ContainsFunc(out.Issues, c.aboutSecret) {
@@ -157,7 +157,7 @@ func (m Model) judge(c *corrector, before stated, hidden map[string]*node, lates
 // Changes lists by what a payload differs from an earlier one, place by place, as repairs of a tier: what a person answered, for instance.
 // A text that is not JSON has no places.
 func Changes(spec *tool.Spec, before, after []byte, tier string) []tool.Repair {
-	c := &corrector{spec: spec, schema: parseSchema(spec.PayloadSchema)}
+	c := &corrector{spec: spec, schema: schemaOf(spec)}
 	a, _, okA := c.read(before)
 	b, _, okB := c.read(after)
 	if !okA || !okB {

@@ -1,8 +1,10 @@
 package repair
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -44,7 +46,7 @@ func spelling(unknown string, has []string, s *schema) (string, bool) {
 // misspelt finds the field that an unknown name is a slip of the keys for: the only known field that is near, which the object does not
 // have. A slip is two neighbouring letters swapped, or a letter doubled or no longer doubled; where the object lacks the field, because
 // it is required, also any one letter too much, too few or wrong. What may be another word instead is none: a different first letter or
-// number, a word of fewer than five letters, or the name of a field elsewhere in the schema.
+// number, a word of fewer than five letters, a word that is used in names itself, or the name of a field elsewhere in the schema.
 func misspelt(unknown string, has []string, s *schema) (string, bool) {
 	folded := fold(unknown)
 	if s.mentions(folded) {
@@ -68,11 +70,26 @@ func misspelt(unknown string, has []string, s *schema) (string, bool) {
 // minWord is the length from which a word that differs by a letter is taken for a slip.
 const minWord = 5
 
-// slip reports whether one name is another with one slip of the keys. For a field that is lacking, any slip will do.
+// wordList are the words of which two differ by one letter, such as county and country, and neither is a slip for the other. They are
+// from the names of JSON fields in the Go modules that this service is built from (the APIs of clouds, Kubernetes and Temporal), where each
+// occurs at least twice. Pairs of singular and plural are left out.
+//
+//go:embed words.txt
+var wordList string
+
+var isWord = sync.OnceValue(func() map[string]bool {
+	is := map[string]bool{}
+	for _, w := range strings.Fields(wordList) {
+		is[w] = true
+	}
+	return is
+})
+
+// slip reports whether one name is another with one slip of the keys in one of its words. For a field that is lacking, any slip will do.
 func slip(unknown, known string, lacking bool) bool {
 	us, ks := words(unknown), words(known)
 	if len(us) != len(ks) {
-		us, ks = []string{fold(unknown)}, []string{fold(known)}
+		return false
 	}
 	slips := 0
 	for i, u := range us {
@@ -81,7 +98,7 @@ func slip(unknown, known string, lacking bool) bool {
 			continue
 		}
 		slips++
-		if max(len(u), len(k)) < minWord || u[0] != k[0] || digits(u) != digits(k) || distance(u, k) != 1 {
+		if max(len(u), len(k)) < minWord || isWord()[u] || u[0] != k[0] || digits(u) != digits(k) || distance(u, k) != 1 {
 			return false
 		}
 		if !lacking && !swapped(u, k) && !doubled(u, k) && !doubled(k, u) {

@@ -20,6 +20,8 @@ type parser struct {
 	i int
 	// closing lets brackets that are missing at the end of the text be added after a complete value.
 	closing bool
+	// commas says that none may be missing.
+	commas bool
 	// added is the place of a bracket that was added to the text, to be noted; 0 for none, because no text starts with one.
 	added int
 
@@ -187,6 +189,7 @@ func (p *parser) separator(n *node, end byte, spaced bool) (more, ok bool) {
 			return false, true
 		}
 		return true, true
+	case p.commas:
 	case n.kind == kindObject && (quoteAt(p.s[p.i:]) != nil && (spaced || last != kindString) || letter(c) && spaced):
 		// Only a key can follow here; container makes sure of its colon.
 		p.note(ruleComma, "", ",")

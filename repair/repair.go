@@ -51,7 +51,7 @@ func Payload(spec *tool.Spec, raw []byte, level Level) Outcome {
 		return out
 	}
 	out.Value = nil // a nil pointer in an interface is not nil
-	c := &corrector{spec: spec, schema: parseSchema(spec.PayloadSchema)}
+	c := &corrector{spec: spec, schema: schemaOf(spec)}
 	root, notes, ok := c.read(raw)
 	if !ok {
 		return out

@@ -79,7 +79,7 @@ func Rules() []Rule {
 		{ruleJSONObject, TierLossless, "A string that holds an object as JSON text is that object, where an object is wanted."},
 		{ruleJSONArray, TierLossless, "The same for arrays, unless the string itself could be the only element."},
 		{ruleSpelling, TierLossless, "The name of a field in other case or with other separators is that field, if the object does not have it."},
-		{ruleMisspelt, TierLossless, "A name that is one slip away from one absent field only is that field, if the value is valid there. A slip is two letters swapped or one doubled; of a field that is required and missing, any one letter. Words of fewer than five letters, another first letter or digit, and the names of other fields are no slips."},
+		{ruleMisspelt, TierLossless, "A name that is one slip away from one absent field only is that field, if the value is valid there. A slip is two letters swapped or one doubled; of a field that is required and missing, any one letter. Words of fewer than five letters, another first letter or digit, words that other APIs use in names (`county` for `country`), and the names of other fields are no slips."},
 		{ruleInteger, TierLossless, "A string that is a JSON number is that number."},
 		{ruleNumber, TierLossless, "The same where any number is wanted. `5.0` is an integer as it stands; `1,5`, `5 ms` and `50%` stay errors."},
 		{ruleBoolean, TierLossless, "`true` and `false` as a string, in any case, are booleans. `yes`, `on` and 1 stay errors."},

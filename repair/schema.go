@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
+
+	"toolsvc/tool"
 )
 
 // schema is what repairing needs to know of a JSON Schema. What it does not know it leaves to the decoder, which has the last word.
@@ -49,6 +52,30 @@ func (s *schema) UnmarshalJSON(b []byte) error {
 	}
 	type plain schema
 	return json.Unmarshal(b, (*plain)(s))
+}
+
+// schemas are those that were read already. Specs do not change, and are few.
+var schemas = struct {
+	sync.Mutex
+	of map[*tool.Spec]*schema
+}{of: map[*tool.Spec]*schema{}}
+
+// maxSchemas bounds them, for services that make specs as they go.
+const maxSchemas = 1024
+
+// schemaOf is the payload schema of a tool. It must not be changed.
+func schemaOf(spec *tool.Spec) *schema {
+	schemas.Lock()
+	defer schemas.Unlock()
+	s := schemas.of[spec]
+	if s == nil {
+		if len(schemas.of) >= maxSchemas {
+			clear(schemas.of)
+		}
+		s = parseSchema(spec.PayloadSchema)
+		schemas.of[spec] = s
+	}
+	return s
 }
 
 // parseSchema reads a schema. One that cannot be read allows everything, and so suggests nothing.
@@ -117,7 +144,7 @@ func (s *schema) is(name string) bool {
 	return s != nil && slices.Contains(s.Type, name) && (len(s.Type) == 1 || len(s.Type) == 2 && slices.Contains(s.Type, "null"))
 }
 
-// scalar or container: the one type of values, "" when there are several.
+// only is the one type of values, "" when there are several.
 func (s *schema) only() string {
 	for _, t := range []string{"object", "array", "string", "integer", "number", "boolean"} {
 		if s.is(t) {
@@ -127,7 +154,7 @@ func (s *schema) only() string {
 	return ""
 }
 
-// lists reports whether an object of this schema may be told to have exactly these fields.
+// closed reports whether an object may have no other fields than those of the schema.
 func (s *schema) closed() bool { return s.is("object") && s.Additional != nil && s.Additional.never }
 
 // full reports whether nothing can be added to a value.

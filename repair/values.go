@@ -58,14 +58,16 @@ func versions(n *node, s *schema, root *schema) []version {
 		if n.kind == kindNull {
 			return nil
 		}
-		for _, v := range fitting(n, s.Items.resolve(root), root) {
+		items := s.Items.resolve(root)
+		for _, v := range fitting(n, items, root) {
 			list := &node{kind: kindArray, elems: []*node{v.node}}
 			notes := single(ruleArray, n, &node{kind: kindArray, elems: []*node{n}}).notes
 			for _, x := range v.notes {
 				x.path = "/0" + x.path
 				notes = append(notes, x)
 			}
-			all = append(all, version{list, notes, false})
+			// An object with a field that the elements have is one of them, even if it is wrong in other ways.
+			all = append(all, version{list, notes, items.is("object") && len(v.node.names) > 0 && plausible(v.node, items)})
 		}
 		return all
 	}
