@@ -19,6 +19,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"toolsvc/bench/gym"
+	"toolsvc/gemini"
+	"toolsvc/gemini/geminitest"
 	"toolsvc/narration"
 	"toolsvc/planner"
 	"toolsvc/store"
@@ -30,6 +32,7 @@ var update = flag.Bool("update", false, "record the histories of these tests for
 var (
 	shared *Stack // of all tests here: a real Temporal and a real Chromium
 	site   *gym.Server
+	model  *geminitest.Server // the shared stack's model
 )
 
 func TestMain(m *testing.M) {
@@ -53,7 +56,11 @@ func withStack(m *testing.M) (code int, err error) {
 	}
 	defer site.Close() //nolint:errcheck // it served what it had to
 	ctx := context.Background()
-	if shared, err = Open(ctx, Options{StateDir: dir, Ephemeral: true, MaxSessions: 16}); err != nil {
+	if model, err = geminitest.Serve("127.0.0.1:0", &geminitest.Script{}); err != nil {
+		return 1, err
+	}
+	defer model.Close()
+	if shared, err = Open(ctx, Options{StateDir: dir, Ephemeral: true, MaxSessions: 16, Gemini: gemini.Options{BaseURL: model.URL()}}); err != nil {
 		return 1, err
 	}
 	code = m.Run()
