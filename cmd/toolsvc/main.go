@@ -48,6 +48,7 @@ type cli struct {
 	Common
 
 	Serve  serveCmd  `cmd:"" help:"Serve all surfaces: HTTP and gRPC, with an embedded Temporal and its UI unless an address is given."`
+	MCP    mcpCmd    `cmd:"" name:"mcp" help:"Serve MCP on standard input and output, for a client that starts this program."`
 	Run    runCmd    `cmd:"" help:"Run a plan of steps, with narration. Exit status 0 only when every step is verified."`
 	Call   callCmd   `cmd:"" help:"Make one call. Narration goes to standard error, the ToolResult to standard output."`
 	Tools  toolsCmd  `cmd:"" help:"Show the catalogue of tools, or one tool."`

@@ -216,11 +216,15 @@ func (b *background) Call(ctx context.Context, req tool.Request, lang string) (*
 }
 
 func (b *background) Answer(ctx context.Context, runID, questionID string, answer json.RawMessage, by string) (*tool.Result, error) {
-	return with(ctx, b, func(s *stack.Stack) (*tool.Result, error) { return s.Service.Answer(ctx, runID, questionID, answer, by) })
+	return with(ctx, b, func(s *stack.Stack) (*tool.Result, error) {
+		return s.Service.Answer(ctx, runID, questionID, answer, by)
+	})
 }
 
 func (b *background) Approve(ctx context.Context, runID, approvalID string, approved bool, digest, by string) (*tool.Result, error) {
-	return with(ctx, b, func(s *stack.Stack) (*tool.Result, error) { return s.Service.Approve(ctx, runID, approvalID, approved, digest, by) })
+	return with(ctx, b, func(s *stack.Stack) (*tool.Result, error) {
+		return s.Service.Approve(ctx, runID, approvalID, approved, digest, by)
+	})
 }
 
 func (b *background) Result(ctx context.Context, runID, callID string) (*tool.Result, error) {

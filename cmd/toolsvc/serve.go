@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"toolsvc/server"
+	"toolsvc/server/mcp"
 	"toolsvc/stack"
 )
 
@@ -18,6 +19,7 @@ type serveCmd struct {
 	GRPC       string   `name:"grpc" help:"gRPC address." default:"127.0.0.1:7071" env:"TOOLSVC_GRPC"`
 	UIPort     int      `help:"Port of Temporal's UI; 0 keeps the last one, -1 switches it off." default:"0"`
 	EndBrowser bool     `help:"End the browser with the server. Otherwise it goes on, so that a restarted server finds its tabs again."`
+	MCPAsk     bool     `name:"mcp-ask" help:"Open questions also for MCP clients that cannot show them." env:"TOOLSVC_MCP_ASK"`
 	AllowHost  []string `help:"Host names under which a reverse proxy may reach the HTTP surface." env:"TOOLSVC_ALLOW_HOST"`
 }
 
@@ -46,7 +48,16 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if s.Attached {
 		return &exit{exitInfrastructure, fmt.Errorf("another toolsvc serves %s already (Temporal at %s); end it first, or give another --state-dir", common.StateDir, s.TemporalAddress)}
 	}
-	srv, err := server.New(server.Options{Caller: s.Service, Registry: s.Service.Registry, Ready: s.Ready, AllowedHosts: c.AllowHost, Logger: log})
+	key, err := mcp.LoadKey(common.StateDir)
+	if err != nil {
+		return &exit{exitInfrastructure, err}
+	}
+	surface, err := mcp.New(mcp.Options{Service: s.Service, Registry: s.Service.Registry, Events: s.Store, Artifacts: s.Store, Key: key,
+		Language: common.lang(nil), Ask: c.MCPAsk, Version: version(), Logger: log})
+	if err != nil {
+		return &exit{exitInfrastructure, err}
+	}
+	srv, err := server.New(server.Options{Caller: s.Service, Registry: s.Service.Registry, MCP: surface.Handler(), Ready: s.Ready, AllowedHosts: c.AllowHost, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -59,7 +70,7 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 		case <-ctx.Done():
 		}
 	}()
-	fmt.Fprintf(std.err, "HTTP      http://%s\ngRPC      %s\n", httpL.Addr(), grpcL.Addr())
+	fmt.Fprintf(std.err, "HTTP      http://%s\ngRPC      %s\nMCP       http://%s/mcp\n", httpL.Addr(), grpcL.Addr(), httpL.Addr())
 	if s.UIURL != "" {
 		fmt.Fprintf(std.err, "Temporal  %s\n", s.UIURL)
 	}
