@@ -30,13 +30,19 @@ type Activities struct {
 	Repairer repair.Repairer
 	// RunURL leads to a run in Temporal's UI; nil when there is none.
 	RunURL func(workflowID string) string
+
+	breakers breakers
 }
 
 // Attempt makes one attempt at a step. Temporal makes it once: if the worker dies meanwhile, Reconcile follows.
 func (a *Activities) Attempt(ctx context.Context, in AttemptInput) (Report, error) {
 	return a.with(ctx, in, func(ctx context.Context, at *attempter, exec tool.Executor, call *tool.Call, conds *verification.Conditions) Report {
 		a.narrate(ctx, in.RunID, attemptBegan(in)...)
-		return at.attempt(ctx, exec, call, conds, in)
+		rep, err := a.breakers.guard(call.Spec.ID.Toolset(), func() Report { return at.attempt(ctx, exec, call, conds, in) })
+		if err != nil {
+			return begun(in).failed(ctx, err)
+		}
+		return rep
 	})
 }
 
@@ -49,7 +55,7 @@ func (a *Activities) Reconcile(ctx context.Context, in AttemptInput) (Report, er
 
 // with readies what both activities need, and keeps the heartbeat going while f works.
 func (a *Activities) with(ctx context.Context, in AttemptInput, f func(context.Context, *attempter, tool.Executor, *tool.Call, *verification.Conditions) Report) (Report, error) {
-	rep := Report{Record: tool.AttemptRecord{Number: in.Plan.Number, Source: in.Plan.Source, Input: in.Plan.Input, Phase: tool.PhaseStarted, Effect: tool.EffectNone}}
+	rep := begun(in)
 	spec := a.Registry.Lookup(in.Step.Tool)
 	if spec == nil { // another version of toolsvc accepted it
 		return rep.failed(ctx, tool.Failf(tool.ToolUnavailable, "this worker has no tool %s", in.Step.Tool)), nil
@@ -71,6 +77,11 @@ func (a *Activities) with(ctx context.Context, in AttemptInput, f func(context.C
 	go beat(ctx)
 	at := &attempter{journal: a.Journal, artifacts: a.Artifacts, progress: func(ctx context.Context) { a.narrate(ctx, in.RunID, attemptVerifies(in)) }}
 	return f(ctx, at, exec, &tool.Call{ID: in.Step.CallID, RunID: in.RunID, Step: in.Number, Spec: spec, Args: payload, Raw: in.Step.Arguments}, conds), nil
+}
+
+// begun is the report of an attempt that has done nothing yet.
+func begun(in AttemptInput) Report {
+	return Report{Record: tool.AttemptRecord{Number: in.Plan.Number, Source: in.Plan.Source, Input: in.Plan.Input, Phase: tool.PhaseStarted, Effect: tool.EffectNone}}
 }
 
 // beat reports the activity alive until ctx ends.

@@ -49,7 +49,7 @@ type attempter struct {
 // It never returns an error: whatever happens is in the report.
 func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.Call, conds *verification.Conditions, in AttemptInput) (rep Report) {
 	start, class, plan := time.Now(), in.Step.Class, in.Plan
-	rep.Record = tool.AttemptRecord{Number: plan.Number, Source: plan.Source, Input: plan.Input, Phase: tool.PhaseStarted, Effect: tool.EffectNone}
+	rep = begun(in)
 	defer func() { rep.Record.DurationMS = time.Since(start).Milliseconds() }()
 
 	limited, cancel := context.WithTimeout(ctx, call.Spec.TimeLimit)
@@ -235,8 +235,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // reconcile finds out, by observing only, what became of a dispatch whose attempt died.
 func (a *attempter) reconcile(ctx context.Context, exec tool.Executor, call *tool.Call, conds *verification.Conditions, in AttemptInput) Report {
-	start, class, plan := time.Now(), in.Step.Class, in.Plan
-	rep := Report{Record: tool.AttemptRecord{Number: plan.Number, Source: plan.Source, Input: plan.Input, Phase: tool.PhaseStarted, Effect: tool.EffectNone}}
+	start, class := time.Now(), in.Step.Class
+	rep := begun(in)
 	mark, marked, err := a.journal.Dispatch(ctx, call.ID, in.dispatch())
 	if err != nil { // without the journal nothing is known; the caller retries this activity
 		rep.Record.Phase, rep.Record.Effect = tool.PhaseDispatched, tool.EffectUnknown
