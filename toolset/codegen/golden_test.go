@@ -14,7 +14,6 @@ import (
 	"toolsvc/toolset/codegen/internal/binding"
 	"toolsvc/toolset/codegen/internal/kitchensink"
 	"toolsvc/toolset/codegen/internal/peers"
-	"toolsvc/toolset/codegen/internal/tutorial"
 	"toolsvc/toolset/internal/designtest"
 )
 
@@ -33,7 +32,6 @@ var golden = []struct {
 	{dir: "internal/kitchensink", genpkg: kitchensink.GenPackage, design: kitchensink.Design},
 	{dir: "internal/peers", genpkg: peers.GenPackage, design: peers.Design, goa: []generator.Genfunc{generator.Service, generator.Transport},
 		keep: []string{"gen/forms/service.go", "gen/http/forms/server/types.go", "gen/http/forms/server/encode_decode.go"}},
-	{dir: "internal/tutorial", genpkg: tutorial.GenPackage, design: tutorial.Design},
 }
 
 func TestGeneratedCodeIsAsCommitted(t *testing.T) {

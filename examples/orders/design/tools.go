@@ -87,6 +87,7 @@ var _ = Toolset("orders", func() {
 		})
 	})
 
+	// page:begin
 	Tool("refund", "Pay back some of an order. The money is sent at once.", func() {
 		Args(func() {
 			order()
@@ -120,6 +121,7 @@ var _ = Toolset("orders", func() {
 			})
 		})
 	})
+	// page:end
 })
 
 func order() {
