@@ -82,9 +82,13 @@ func (m Model) Correct(ctx context.Context, spec *tool.Spec, out Outcome) (Model
 		return result, nil
 	}
 	c := &corrector{spec: spec, schema: schemaOf(spec)}
-	stated := c.readStated(out)
-	latest, hidden, ok := c.hide(out.Payload, stated)
-	if !ok || slices.ContainsFunc(out.Issues, c.aboutSecret) {
+	stated, ok := c.readStated(out)
+	if !ok {
+		result.Refusals = append(result.Refusals, "The model was not asked, because the text holds more than one payload, and only the caller knows which one is meant.")
+		return result, nil
+	}
+	latest, hidden, shown := c.hide(out.Payload, &stated)
+	if !shown || slices.ContainsFunc(out.Issues, c.aboutSecret) {
 		result.Refusals = append(result.Refusals, "The model was not asked, because the issues concern a secret, which it may not see.")
 		return result, nil
 	}
@@ -130,15 +134,14 @@ func (m Model) judge(c *corrector, before stated, hidden map[string]*node, lates
 	if !ok || root.kind != kindObject {
 		return out, "The reply of the model was not a JSON object.", nil
 	}
-	shown := root.json()
+	shown := root.clone()
 	if a, _, ok := c.read(latest); ok && a.equal(root) {
 		return out, "The model changed nothing.", nil
 	}
 	if !reveal(root, hidden) {
 		return out, "The model changed a secret, which it cannot see.", nil
 	}
-	changes := diff(before.root, root, "")
-	if bad := before.forbidden(changes); bad != "" {
+	if bad := before.forbidden(diff(before.root, root, "")); bad != "" {
 		return out, fmt.Sprintf("The model changed %s, with which nothing was wrong.", bad), nil
 	}
 	out = c.decode(root)
@@ -148,9 +151,9 @@ func (m Model) judge(c *corrector, before stated, hidden map[string]*node, lates
 		}
 	}
 	if !out.OK() {
-		return out, "The reply of the model is not valid either: " + out.Issues[0].Message, shown
+		return out, "The reply of the model is not valid either: " + out.Issues[0].Message, shown.json()
 	}
-	out.Repairs = c.changes(changes, TierModel)
+	out.Repairs = c.changes(diff(before.shown, shown, ""), TierModel)
 	return out, "", nil
 }
 
@@ -167,7 +170,8 @@ func Changes(spec *tool.Spec, before, after []byte, tier string) []tool.Repair {
 }
 
 // hide replaces the secrets of a payload, and what may be one, by [tool.Redacted]. It returns them by their places.
-func (c *corrector) hide(payload []byte, s stated) (text []byte, hidden map[string]*node, ok bool) {
+func (c *corrector) hide(payload []byte, s *stated) (text []byte, hidden map[string]*node, ok bool) {
+	s.shown = s.root
 	if len(c.spec.Secrets) == 0 {
 		return payload, nil, true
 	}
@@ -189,6 +193,7 @@ func (c *corrector) hide(payload []byte, s stated) (text []byte, hidden map[stri
 		}
 	}
 	walk(root, "")
+	s.shown = root
 	return root.json(), hidden, true
 }
 
@@ -259,6 +264,8 @@ func (n *node) place(path string, i int) string {
 // stated is what a payload says, as far as it can be read.
 type stated struct {
 	root *node
+	// shown is root without secrets.
+	shown *node
 	// issues are about places that may change.
 	issues tool.Issues
 	// broken says that the text could not be read to its end; from there on it may continue in any way, in the containers that hold breaks.
@@ -268,22 +275,24 @@ type stated struct {
 
 // readStated reads what a payload states without doubt. Where the text breaks off, that is all that is complete before; where it breaks
 // inside, what stands right before the break is in doubt, because it may be what is wrong: a quote inside a string ends it too early.
-func (c *corrector) readStated(out Outcome) stated {
-	s := stated{issues: out.Issues}
+//
+// ok is false for a text that goes on after a whole payload.
+func (c *corrector) readStated(out Outcome) (s stated, ok bool) {
+	s = stated{issues: out.Issues}
 	if root, _, ok := c.read(out.Payload); ok {
 		s.root = root
-		return s
+		return s, true
 	}
 	s.broken = true
 	first := strings.IndexByte(string(out.Payload), '{')
 	if first < 0 {
 		s.root = &node{kind: kindObject}
-		return s
+		return s, true
 	}
 	p := &parser{s: string(out.Payload), i: first}
-	root, ok := p.value()
-	if root == nil || ok {
-		root = &node{kind: kindObject} // there is one, and another: nobody can tell which one is meant
+	root, whole := p.value()
+	if whole {
+		return s, false
 	}
 	s.root, s.breaks = root, pointer(p.path)
 	if !p.ended {
@@ -302,7 +311,7 @@ func (c *corrector) readStated(out Outcome) stated {
 			}
 		}
 	}
-	return s
+	return s, true
 }
 
 // forbidden names the first change of something with which nothing was wrong, "" when there is none.
