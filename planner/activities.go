@@ -22,6 +22,8 @@ type Activities struct {
 	Journal   Journal
 	Artifacts Artifacts
 	Events    Events
+	// Sealer opens the arguments of calls; nil when they are not sealed.
+	Sealer *Sealer
 	// Log reads the results of calls for the planner.
 	Log EventLog
 	// Planner plans runs with a goal; nil when there is no model.
@@ -63,6 +65,10 @@ func (a *Activities) with(ctx context.Context, in AttemptInput, f func(context.C
 	exec := a.Executors[spec.ID.Toolset()]
 	if exec == nil {
 		return rep.failed(ctx, tool.Failf(tool.ToolUnavailable, "this worker cannot run the tools of %s", spec.ID.Toolset())), nil
+	}
+	var err error
+	if in.Step, err = a.Sealer.open(in.Step); err != nil {
+		return rep.failed(ctx, err), nil
 	}
 	payload, issues := spec.Decode(in.Step.Arguments)
 	if len(issues) > 0 {
@@ -108,6 +114,11 @@ func (a *Activities) Publish(ctx context.Context, p Publication) (*tool.Result, 
 		if spec == nil {
 			return nil, temporal.NewNonRetryableApplicationError(fmt.Sprintf("this worker has no tool %s", p.Ended.Step.Tool), "NoTool", nil)
 		}
+		opened, err := a.Sealer.open(p.Ended.Step)
+		if err != nil {
+			return nil, err
+		}
+		p.Ended.Step = opened
 		if a.RunURL != nil && p.Ended.Link != nil {
 			p.Ended.Link.URL = a.RunURL(p.Ended.Link.WorkflowID)
 		}

@@ -89,6 +89,13 @@ func (s *Service) Answer(ctx context.Context, runID, questionID string, answer j
 		return rejected, err
 	}
 	reply.QuestionID, reply.By = questionID, by
+	if reply.Step != nil {
+		sealed, err := s.Sealer.seal(*reply.Step)
+		if err != nil {
+			return nil, err
+		}
+		reply.Step = &sealed
+	}
 	handle, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: runID, UpdateName: UpdateAnswer, Args: []any{reply},
 		WaitForStage: client.WorkflowUpdateStageCompleted})
 	if err != nil {
@@ -167,7 +174,7 @@ func (s *Service) step(ctx context.Context, runID, callID string) (Step, error) 
 	if err := v.Get(&st); err != nil {
 		return Step{}, fmt.Errorf("decode call %s of run %s: %w", callID, runID, err)
 	}
-	return st, nil
+	return s.Sealer.open(st)
 }
 
 // Result returns what a call has come to so far: its Result, or the question that it waits for. A call that is queued or running is

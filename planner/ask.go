@@ -190,6 +190,13 @@ func (a *Activities) Ask(ctx context.Context, in Asking) (tool.Question, error) 
 			return tool.Question{}, temporal.NewNonRetryableApplicationError(fmt.Sprintf("this worker has no tool %s", in.Step.Tool), "NoTool", nil)
 		}
 	}
+	if in.Step != nil {
+		opened, err := a.Sealer.open(*in.Step)
+		if err != nil {
+			return tool.Question{}, err
+		}
+		in.Step = &opened
+	}
 	q := newQuestion(spec, in)
 	m := narration.Moment{Lang: in.Language, RunID: in.RunID, Step: in.Number, Steps: in.Steps, At: time.Now()}
 	kind, said := store.KindQuestion, m.WaitingForAnswer(q.Text)

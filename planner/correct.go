@@ -75,6 +75,11 @@ func (a *Activities) Correct(ctx context.Context, in CorrectInput) (Corrected, e
 	if spec == nil || in.Step.Draft == nil {
 		return Corrected{Why: "there is nothing to correct"}, nil
 	}
+	opened, err := a.Sealer.open(in.Step)
+	if err != nil {
+		return Corrected{}, err
+	}
+	in.Step = opened
 	model := repair.Model{Repairer: a.Repairer, MaxTokens: in.Budget, Check: func(text json.RawMessage, payload tool.Payload) tool.Issues {
 		_, issues := verification.Compile(spec, text, payload.Expectations())
 		return issues
@@ -97,6 +102,9 @@ func (a *Activities) Correct(ctx context.Context, in CorrectInput) (Corrected, e
 		return c, nil
 	}
 	step.Repairs, step.ExpectFailure = out.Repairs, in.Step.ExpectFailure
+	if step, err = a.Sealer.seal(step); err != nil {
+		return c, err
+	}
 	c.Step = &step
 	return c, nil
 }

@@ -313,6 +313,9 @@ func (a *Activities) planned(in TurnInput, c PlannedCall) (PlannedStep, error) {
 	if rejected != nil {
 		step = draftOf(a.Registry.Lookup(c.Tool), req, rejected)
 	}
+	if step, err = a.Sealer.seal(step); err != nil {
+		return PlannedStep{}, err
+	}
 	return PlannedStep{ID: c.ID, Step: &step}, nil
 }
 

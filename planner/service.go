@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,6 +62,8 @@ type Service struct {
 	Keys Keys
 	// Log reads the events of runs, where the results of ended runs are; nil does without.
 	Log EventLog
+	// Sealer keeps arguments out of histories; nil leaves them in.
+	Sealer *Sealer
 	// HasModel tells that payloads can be corrected by a model.
 	HasModel bool
 	// RunURL leads to a run in Temporal's UI; nil when there is none.
@@ -75,6 +78,13 @@ func (s *Service) Prepare(req tool.Request, lang string) (step Step, rejected *t
 
 // Start starts a run. The same RunID again joins the run that is there.
 func (s *Service) Start(ctx context.Context, in Input) error {
+	in.Steps = slices.Clone(in.Steps)
+	for i, st := range in.Steps {
+		var err error
+		if in.Steps[i], err = s.Sealer.seal(st); err != nil {
+			return err
+		}
+	}
 	_, err := s.Client.ExecuteWorkflow(ctx, s.options(in), WorkflowRun, in)
 	return explain(err)
 }
@@ -130,6 +140,9 @@ func (s *Service) CallIn(ctx context.Context, req tool.Request, lang string, sin
 		if repeated, err = s.claim(ctx, &req, &step); err != nil {
 			return nil, err
 		}
+	}
+	if step, err = s.Sealer.seal(step); err != nil {
+		return nil, err
 	}
 	in := Input{RunID: req.RunID, Kind: KindCaller, Language: lang, Single: single}
 	if req.Policy != nil {

@@ -111,12 +111,16 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.Service = &planner.Service{Client: s.Client.Client, Registry: reg, Executors: executors, Keys: s.Store, Log: s.Store, HasModel: model != nil, RunURL: runURL}
+	sealer, err := openSealer(o.StateDir)
+	if err != nil {
+		return s, err
+	}
+	s.Service = &planner.Service{Sealer: sealer, Client: s.Client.Client, Registry: reg, Executors: executors, Keys: s.Store, Log: s.Store, HasModel: model != nil, RunURL: runURL}
 	if s.Attached || o.NoWorker {
 		return s, nil
 	}
 	s.onClose(s.Browser.Shutdown)
-	activities := &planner.Activities{Registry: reg, Executors: executors, Journal: s.Store, Artifacts: s.Store, Events: s.Store, Log: s.Store, RunURL: runURL}
+	activities := &planner.Activities{Sealer: sealer, Registry: reg, Executors: executors, Journal: s.Store, Artifacts: s.Store, Events: s.Store, Log: s.Store, RunURL: runURL}
 	useModel(activities, model)
 	w := planner.NewWorker(s.Client.Client, activities)
 	if err := w.Start(); err != nil {
