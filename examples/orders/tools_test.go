@@ -439,3 +439,18 @@ func TestCompensation(t *testing.T) {
 		t.Errorf("%+v, %v", rb, err)
 	}
 }
+
+// A payload that keeps the tool's schema and breaks the service's is refused by Goa before the method sees it: nothing was done.
+func TestServiceThatDoesNotAcceptThePayload(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"http", "grpc"} {
+		call := newCall(t, "orders.refund", strings.Repeat("k", 101), refund) // longer than the service allows a key to be
+		a, err := executor.New(transports[name](t, books(t))).Begin(t.Context(), call, tool.Plan{Number: 1, Source: tool.SourceSystem})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := tool.AsFailed(a.Dispatch(t.Context())); f.Failure != tool.InvalidArguments || f.Dispatched || !strings.Contains(f.Message, "key") {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}

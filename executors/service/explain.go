@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -39,6 +40,12 @@ func explain(b *Binding, err error, unsent bool) *tool.Failed {
 			Message: fmt.Sprintf("The service %s cannot be reached, so nothing was sent: %s", b.Service, said(err))}
 	}
 	var se *goa.ServiceError
+	var ce *goahttp.ClientError
+	isClient := errors.As(err, &ce)
+	if message, ok := notAccepted(ce); ok {
+		return &tool.Failed{Failure: tool.InvalidArguments, Cause: tool.Issues{issue(b, "", "", message)},
+			Message: fmt.Sprintf("%s does not accept the payload: %s", where, clip(message))}
+	}
 	if errors.As(err, &se) && slices.Contains(validations, name) {
 		if b.Remote && se.Field != nil { // a field is named only where the validation ran: in this process, on the answer
 			return &tool.Failed{Failure: tool.MalformedResponse, Dispatched: true, Cause: err,
@@ -55,8 +62,7 @@ func explain(b *Binding, err error, unsent bool) *tool.Failed {
 		return &tool.Failed{Failure: tool.InvalidArguments, Cause: is, Message: fmt.Sprintf("%s does not accept the payload: %s", where, said(err))}
 	}
 	f := &tool.Failed{Failure: tool.ToolUnavailable, Dispatched: true, What: b.Service, Cause: err, Message: fmt.Sprintf("%s failed: %s", where, said(err))}
-	var ce *goahttp.ClientError
-	switch isClient := errors.As(err, &ce); {
+	switch {
 	case errors.Is(err, context.Canceled):
 		f.Failure = tool.Cancelled
 	case errors.Is(err, context.DeadlineExceeded), se != nil && se.Timeout, isClient && ce.Timeout, strings.Contains(err.Error(), "code = DeadlineExceeded"):
@@ -65,6 +71,20 @@ func explain(b *Binding, err error, unsent bool) *tool.Failed {
 		f.Failure, f.Message = tool.MalformedResponse, fmt.Sprintf("What %s answered breaks its design: %s", where, said(err))
 	}
 	return f
+}
+
+// notAccepted reads the answer by which Goa's HTTP server rejects a payload before the method sees it: status 400, with the name of a
+// validation. Goa's client knows it only as an unexpected status with a body.
+func notAccepted(ce *goahttp.ClientError) (message string, ok bool) {
+	if ce == nil || ce.Name != "invalid_response" {
+		return "", false
+	}
+	body, ok := strings.CutPrefix(ce.Message, "invalid response code 400, body: ")
+	var answer goahttp.ErrorResponse
+	if !ok || json.Unmarshal([]byte(body), &answer) != nil || !slices.Contains(validations, answer.Name) {
+		return "", false
+	}
+	return answer.Message, true
 }
 
 // errorName is the name of the error in the design, "" when it has none.

@@ -60,8 +60,8 @@ func Value[T any](state any, field string) (T, error) {
 	return v, nil
 }
 
-// maxDocument bounds what Observe may answer, in bytes of JSON.
-const maxDocument = 256 << 10
+// maxState bounds what Observe may answer, in bytes of JSON.
+const maxState = 256 << 10
 
 // plain turns a state into plain JSON values, and returns its JSON too, by which states are compared.
 func plain(state any) (any, string, error) {
@@ -69,8 +69,8 @@ func plain(state any) (any, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("what was observed is no JSON: %w", err)
 	}
-	if len(text) > maxDocument {
-		return nil, "", fmt.Errorf("what was observed has %d bytes, more than the %d that evidence may have", len(text), maxDocument)
+	if len(text) > maxState {
+		return nil, "", fmt.Errorf("what was observed has %d bytes, more than the %d that evidence may have", len(text), maxState)
 	}
 	var v any
 	if err := json.Unmarshal(text, &v); err != nil {
