@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -142,31 +143,21 @@ func (r *Root) syncDir(at string) error {
 
 // MakeFolders makes the folders above a path, and returns those that it made, the outermost first.
 func (r *Root) MakeFolders(at string) ([]string, error) {
-	var made []string
-	var missing []string
-	for dir := path.Dir(at); dir != "."; dir = path.Dir(dir) {
-		exists, isDir, err := r.Stat(dir)
-		switch {
-		case err != nil:
-			return nil, err
-		case exists && !isDir:
-			return nil, tool.Failf(tool.PreconditionFailed, "%s is a file, so nothing can lie in it.", dir)
-		case !exists:
-			missing = append(missing, dir)
-			continue
-		}
-		break
+	missing, err := r.MissingFolders(at)
+	if err != nil {
+		return nil, err
 	}
-	for i := len(missing) - 1; i >= 0; i-- {
-		err := r.root.Mkdir(filepath.FromSlash(missing[i]), 0o755)
+	var made []string
+	for _, dir := range missing {
+		err := r.root.Mkdir(filepath.FromSlash(dir), 0o755)
 		if errors.Is(err, fs.ErrExist) {
 			continue // somebody else made it, and may use it
 		}
 		if err != nil {
 			r.RemoveFolders(made)
-			return nil, r.fail("make the folder", missing[i], err)
+			return nil, r.fail("make the folder", dir, err)
 		}
-		made = append(made, missing[i])
+		made = append(made, dir)
 	}
 	return made, nil
 }
@@ -330,3 +321,21 @@ func (r *Root) lock(dir *os.File) (unlock func(), err error) {
 
 // errUnsupported: the system cannot do this to files in one step.
 var errUnsupported = errors.New("not supported")
+
+// MissingFolders lists the folders above a path that are not there, the outermost first.
+func (r *Root) MissingFolders(at string) ([]string, error) {
+	var missing []string
+	for dir := path.Dir(at); dir != "."; dir = path.Dir(dir) {
+		exists, isDir, err := r.Stat(dir)
+		switch {
+		case err != nil:
+			return nil, err
+		case exists && !isDir:
+			return nil, tool.Failf(tool.PreconditionFailed, "%s is a file, so nothing can lie in it.", dir)
+		case exists:
+			return missing, nil
+		}
+		missing = slices.Insert(missing, 0, dir)
+	}
+	return missing, nil
+}

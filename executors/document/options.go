@@ -1,0 +1,62 @@
+package document
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+)
+
+// Versions keeps contents of files by their digests, so that diff and rollback know what was there. *store.Store is one.
+type Versions interface {
+	PutArtifact(ctx context.Context, mediaType string, data []byte) (digest string, err error)
+	Artifact(ctx context.Context, digest string) (mediaType string, data []byte, err error)
+}
+
+// Options configure an Executor. The zero value of every field but Root is usable.
+type Options struct {
+	// Root is the folder of the workspace. Required.
+	Root string
+	// Versions keeps what was in files before and after they were written, for diff, and for a rollback after the process was lost. Without it
+	// only this process remembers, as far as its memory allows.
+	Versions Versions
+	// MaxFile bounds the files that are read and written, in bytes; 8 MiB when 0.
+	MaxFile int64
+	// FileMode is that of new files; 0644 when 0.
+	FileMode fs.FileMode
+}
+
+// The bounds of what is kept and looked at.
+const (
+	// maxFile is the default of Options.MaxFile.
+	maxFile = 8 << 20
+	// maxRemembered bounds the contents that this process remembers, in bytes.
+	maxRemembered = 32 << 20
+	// maxModels bounds the files whose models are kept.
+	maxModels = 32
+	// maxCandidates bounds the places that an ambiguous target lists.
+	maxCandidates = 10
+	// maxMatches bounds how many places one call replaces.
+	maxMatches = 1000
+	// maxLinkedFiles bounds the files whose anchors are read to check the links of one document.
+	maxLinkedFiles = 200
+	// maxListed is how many entries lists of evidence have at most. It is more than a condition may read, so that a list that was cut is never
+	// taken for a whole one.
+	maxListed = 1001
+	// maxTouchedText bounds the texts of touched places in evidence, in bytes; longer ones are there by their digests only.
+	maxTouchedText = 16 << 10
+	// maxDifference bounds the difference that a refused rollback tells, in characters.
+	maxDifference = 2000
+)
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Root == "" {
+		return o, errors.New("the document executor needs the folder of a workspace")
+	}
+	if o.MaxFile == 0 {
+		o.MaxFile = maxFile
+	}
+	if o.FileMode == 0 {
+		o.FileMode = 0o644
+	}
+	return o, nil
+}
