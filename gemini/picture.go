@@ -49,8 +49,6 @@ type sent struct {
 	mime string
 	// part is what it shows of the whole, in CSS pixels.
 	part Box
-	// scale is the number of its pixels per CSS pixel.
-	scale float64
 }
 
 // ends are the last bytes of a whole picture: looking at them is cheaper than decoding all of it.
@@ -69,7 +67,7 @@ func prepare(p Picture, region Box, maxSide int) (sent, error) {
 		return sent{}, fmt.Errorf("the picture of %d × %d pixels is too large", config.Width, config.Height)
 	}
 	whole := p.css(config.Width, config.Height)
-	out := sent{data: p.Data, mime: "image/" + format, part: whole, scale: float64(config.Width) / whole.W}
+	out := sent{data: p.Data, mime: "image/" + format, part: whole}
 	pixels := image.Rect(0, 0, config.Width, config.Height)
 	if !region.Empty() {
 		sx, sy := float64(config.Width)/whole.W, float64(config.Height)/whole.H
@@ -97,7 +95,7 @@ func prepare(p Picture, region Box, maxSide int) (sent, error) {
 	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, small); err != nil {
 		return sent{}, fmt.Errorf("write the scaled picture: %w", err)
 	}
-	out.data, out.mime, out.scale = b.Bytes(), "image/png", float64(w)/out.part.W
+	out.data, out.mime = b.Bytes(), "image/png"
 	return out, nil
 }
 

@@ -238,7 +238,7 @@ func TestFinalize(t *testing.T) {
 // The budget bounds the answer and the time, and is told.
 func TestPlanBudget(t *testing.T) {
 	t.Parallel()
-	c, s := client(t, reply(geminitest.Text("ok")), reply(geminitest.Text("late").Until(make(chan struct{}))))
+	c, s := client(t, reply(geminitest.Text("ok")), geminitest.Turn{Reply: geminitest.Text("late").Until(make(chan struct{})), Times: geminitest.Always})
 	r := PlanRequest{Goal: "Order.", Instructions: "Only in the shop.", Tools: tools, Budget: Budget{Calls: 4, Tokens: 900, Time: time.Minute}}
 	if _, err := c.PlanTurn(t.Context(), r); err != nil {
 		t.Fatal(err)

@@ -110,7 +110,7 @@ func TestVerifyIsUncertainWithoutAnAnswer(t *testing.T) {
 	if n := len(s.Requests()); n != 0 {
 		t.Errorf("%d requests", n)
 	}
-	s.Add(reply(opinion("success", true, 1, "Sure.").Until(make(chan struct{}))))
+	s.Add(geminitest.Turn{Reply: opinion("success", true, 1, "Sure.").Until(make(chan struct{})), Times: geminitest.Always})
 	o, err := c.Verify(t.Context(), VerifyRequest{Expectation: "x", TextAfter: "x", Timeout: 50 * time.Millisecond})
 	if o.Verdict != tool.VerdictUncertain || tool.AsFailed(err).Failure != tool.Timeout || !strings.Contains(o.Explanation, "no answer in time") {
 		t.Errorf("too late: %+v, %v", o, err)
