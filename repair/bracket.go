@@ -1,6 +1,9 @@
 package repair
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // bracket reads a document that lacks brackets: one somewhere inside, or some at its end.
 //
@@ -25,7 +28,8 @@ func (c *corrector) bracket(t envelope) (*node, []note, bool) {
 				certain = certain && (t.complete || c.schema.at(o.path).full(o.node))
 			}
 		})
-		if !ok || root.kind != kindObject {
+		used := func(n note) bool { return n.rule == ruleBracket } // it may also have fallen into words around the document
+		if !ok || root.kind != kindObject || !slices.ContainsFunc(notes, used) {
 			return
 		}
 		for _, other := range found {

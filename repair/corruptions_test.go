@@ -332,7 +332,7 @@ func (f *faults) values() {
 		case string:
 			switch {
 			case len(s.list("enum")) > 0:
-			case strings.Trim(x, "0123456789") == "" && x != "" && (len(x) == 1 || x[0] != '0'):
+			case strings.Trim(x, "0123456789") == "" && x != "" && len(x) <= 15 && (len(x) == 1 || x[0] != '0'):
 				put("integer for text", corrected, json.Number(x))
 			case s.text("format") == "date-time":
 				put("date variants", corrected, strings.Replace(x, "T", " ", 1))
@@ -444,6 +444,11 @@ func (f *faults) enum(sp span, put func(string, fate, any)) {
 	if x == "" {
 		return
 	}
+	for _, e := range f.schemaAt(sp.path).list("enum") {
+		if e, ok := e.(string); ok && e != x && alike(e, x) {
+			return
+		}
+	}
 	put("list, other case", corrected, strings.ToUpper(x))
 	put("list, other case", corrected, " "+strings.ToUpper(x[:1])+x[1:]+" ")
 	if strings.ContainsAny(x, "_- ") {
@@ -494,7 +499,7 @@ func (f *faults) fields() {
 		}
 		renamed := func(kind string, fate fate, to string) {
 			if f.schemaAt(holder).sub("properties")[to] != nil || to == name || slices.ContainsFunc(slices.Collect(maps.Keys(f.schemaAt(holder).sub("properties"))), func(other string) bool {
-				return other != name && strings.ReplaceAll(other, "_", "") == strings.ReplaceAll(to, "_", "")
+				return other != name && alike(other, to)
 			}) {
 				return
 			}
@@ -502,8 +507,10 @@ func (f *faults) fields() {
 			f.add(kind, fate, text[:sp.key]+quoteJSON(to)+text[sp.end:], append([]string{holder + "/" + pointerEscapes.Replace(to)}, lacking...)...)
 		}
 		spelt := corrected
-		if strings.HasPrefix(name, "a_") { // the kitchen sink has a_b and a__b
-			spelt = either
+		for other := range f.schemaAt(holder).sub("properties") {
+			if other != name && alike(other, name) { // the kitchen sink has a_b and a__b
+				spelt = either
+			}
 		}
 		renamed("name, other spelling", spelt, camel(name))
 		renamed("name, other spelling", spelt, strings.ToUpper(name))
@@ -525,6 +532,12 @@ func (f *faults) fields() {
 		renamed("name, with a unit", named, name+"_s")
 		renamed("name, numbered", named, name+"2")
 	}
+}
+
+// alike reports whether two names differ in case and separators only.
+func alike(a, b string) bool {
+	plain := strings.NewReplacer("_", "", "-", "", " ", "")
+	return strings.EqualFold(plain.Replace(a), plain.Replace(b))
 }
 
 func first(a, _ string) string { return a }

@@ -119,12 +119,15 @@ func (c *corrector) readable(as parser, told func([]closed)) (*node, []note, boo
 	return root, append([]note{{rule, "", strings.TrimSpace(s[:first]), ""}}, p.notes...), true
 }
 
+// member matches a piece of an object: what stands beside the payload then belongs to it, or it to that.
+var member = regexp.MustCompile(`["'“”’]\s*:`)
+
 // assigned matches a text that ends in a name and a colon, or so.
 var assigned = regexp.MustCompile(`([\w$-]*)(["'“”’]?)\s*[:=]\s*$`)
 
 // prose reports whether a text before the payload is nothing but words: no piece of the document that the payload may be a part of.
 func (c *corrector) prose(before string) bool {
-	if strings.ContainsAny(before, "}") {
+	if strings.Contains(before, "}") || member.MatchString(before) {
 		return false
 	}
 	trimmed := strings.TrimSpace(before)
@@ -162,7 +165,7 @@ func (p *parser) rest() rest {
 	case strings.Trim(after, "}] \t\r\n") == "":
 		p.notes = append(p.notes, note{ruleSurplus, "", strings.TrimSpace(after), ""})
 		return restNone
-	case strings.ContainsAny(after, "{}"), strings.IndexByte(",:]\"'", after[0]) >= 0:
+	case strings.ContainsAny(after, "{}"), member.MatchString(after), strings.IndexByte(",:]\"'", after[0]) >= 0:
 		return restUnclear
 	}
 	rule := ruleProse

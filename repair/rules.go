@@ -86,7 +86,7 @@ func Rules() []Rule {
 		{ruleString, TierLossless, "An integer of up to 15 digits is its digits where a string is wanted. Longer ones and fractions may have lost digits on their way (1.10, 12345678901234567890), so they stay errors."},
 		{ruleArray, TierLossless, "A value is an array of one where an array of such values is wanted."},
 		{ruleArrayOfOne, TierLossless, "An array of one is its element where one such value is wanted."},
-		{ruleNull, TierLossless, "null is the absence of an optional field."},
+		{ruleNull, TierLossless, "null is the absence of an optional field; its default applies, if it has one."},
 		{ruleEnum, TierLossless, "A value that equals one allowed value but for case, separators and white space around it is that value."},
 		{ruleDateTime, TierLossless, "A moment in another form of ISO 8601 is written as RFC 3339 has it. One without a time zone stays an error."},
 		{ruleTrimmed, TierLossless, "White space around a value with a format is dropped."},

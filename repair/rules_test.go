@@ -104,6 +104,8 @@ var leftAlone = []struct {
 	{"browser.click", `{"target":{"ref":"e1"}} {"target":{"ref":"e2"}}`, "There are two calls."},
 	{"browser.click", `[{"target":{"ref":"e1"}},`, ""},
 	{"browser.click", `"target":{"ref":"e1"}`, ""},
+	{"browser.click", `"button": "right" and {"target":{"ref":"e1"}}`, ""},
+	{"browser.click", `{"target":{"ref":"e1"}} with "button": "right"`, ""},
 	{"browser.click", `target: {"ref":"e1"}`, ""},
 	{"browser.click", `{"target":{"ref":"e1"},"target":{"ref":"e2"}}`, "The two values differ."},
 	{"browser.click", `{"target":{"ref":e1}}`, ""},
