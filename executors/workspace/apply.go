@@ -22,8 +22,9 @@ const stageName = ".toolsvc-restore"
 // there); what does not exist any more is over.
 const (
 	planFile  = "plan.json"
-	undoFile  = "undo"
-	wroteFile = "wrote-" // + slot: writing in place has begun
+	undoFile  = "undo"      // the number of the last step that was done
+	rootFile  = "root-time" // the time that the workspace gets back when the staging folder in it is gone
+	wroteFile = "wrote-"    // + slot: writing in place has begun
 )
 
 // at is called at every point where a kill must be survived. Tests put a kill there.
@@ -69,10 +70,18 @@ func (r *restore) openStage(make bool) (err error) {
 	}
 	rel := stageName + "/" + filepath.Base(r.dir)
 	if make {
+		root, err := r.keepRootTime()
+		if err != nil {
+			return err
+		}
 		for _, dir := range []string{stageName, rel} {
 			if err := r.w.root.mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 				return err
 			}
+		}
+		at("restore: staging folder made")
+		if err := r.w.root.setTime(".", root); err != nil {
+			return err
 		}
 	}
 	r.stage, err = openFolder(filepath.Join(r.w.opt.Root, filepath.FromSlash(rel)))
@@ -272,9 +281,13 @@ func (r *restore) settle(p *plan) error {
 		synced[path] = true
 		f, err := r.w.root.file(path, openRead)
 		if err != nil {
-			continue // a link, a pipe, or not for us to read: its directory is synced
+			continue // a link, or not for us to read: its directory is synced
 		}
-		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		now, err := statFD(int(f.Fd()))
+		if err == nil && (now.kind() == kindFile || now.kind() == kindDir) {
+			err = f.Sync()
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
 			return err
 		}
 	}
@@ -308,7 +321,8 @@ func (r *restore) end() error {
 	at("restore: ending")
 	err := r.stage.close()
 	if r.inner {
-		err = errors.Join(err, r.w.clearInner(filepath.Base(r.dir)))
+		_, keepErr := r.keepRootTime()
+		err = errors.Join(err, keepErr, r.clearInner())
 	}
 	// The plan goes first: without it, what is left is a restore that never began.
 	if rmErr := os.Remove(filepath.Join(r.dir, planFile)); rmErr != nil && !errors.Is(rmErr, fs.ErrNotExist) {
@@ -318,20 +332,34 @@ func (r *restore) end() error {
 	return errors.Join(err, removeAll(r.dir))
 }
 
-// clearInner removes a staging folder in the workspace, or all of them, without a trace in the time of the workspace.
-func (w *Workspace) clearInner(id string) error {
-	if _, err := w.root.lstat(stageName); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	root, err := statFD(w.root.fd())
+// keepRootTime notes the time of the workspace, which making and removing the staging folder in it changes.
+func (r *restore) keepRootTime() (int64, error) {
+	root, err := statFD(r.w.root.fd())
 	if err != nil {
-		return err
+		return 0, err
 	}
-	err = removeAll(filepath.Join(w.opt.Root, stageName, id))
-	if rmErr := w.root.rmdir(stageName); rmErr != nil && !gone(rmErr) && !notEmpty(rmErr) {
+	return root.MTime, writeFile(r.dir, rootFile, []byte(strconv.FormatInt(root.MTime, 10)), true)
+}
+
+// clearInner removes the staging folder in the workspace without a trace in the time of the workspace.
+func (r *restore) clearInner() error {
+	err := removeAll(filepath.Join(r.w.opt.Root, stageName, filepath.Base(r.dir)))
+	if rmErr := r.w.root.rmdir(stageName); rmErr != nil && !gone(rmErr) && !notEmpty(rmErr) {
 		err = errors.Join(err, rmErr)
 	}
-	return errors.Join(err, w.root.setTime(".", root.MTime))
+	text, readErr := os.ReadFile(filepath.Join(r.dir, rootFile))
+	if errors.Is(readErr, fs.ErrNotExist) {
+		return err // it was killed before it made anything, or after all was over
+	}
+	at("restore: staging folder removed")
+	mtime, parseErr := strconv.ParseInt(string(text), 10, 64)
+	if err = errors.Join(err, readErr, parseErr); err != nil {
+		return err
+	}
+	if err := r.w.root.setTime(".", mtime); err != nil {
+		return err
+	}
+	return remove(filepath.Join(r.dir, rootFile))
 }
 
 // removeAll removes a folder of displaced files, whose modes may not allow it.

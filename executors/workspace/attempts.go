@@ -417,6 +417,9 @@ func (t *tree) with(p string, e *entry) *tree {
 // pulseEvery is how often a process shows that it is alive while an attempt is under way; after a crash it tells when that was.
 const pulseEvery = 500 * time.Millisecond
 
+// lostGrace is how much longer than its last pulse a process that died is taken to have lived.
+var lostGrace = 2 * pulseEvery
+
 // pulse touches a file.
 type pulse struct{ stop, stopped chan struct{} }
 
@@ -480,7 +483,7 @@ func (w *Workspace) recoverAttempts() error {
 		if seen.After(rec.Lost) {
 			rec.Lost = seen
 		}
-		rec.Lost = rec.Lost.Add(2 * pulseEvery)
+		rec.Lost = rec.Lost.Add(lostGrace)
 		if err := w.save(Token(id), rec); err != nil {
 			return err
 		}

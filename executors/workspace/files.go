@@ -28,9 +28,11 @@ func writeFile(dir, name string, data []byte, durable bool) (err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
+	at("write " + name)
 	if err = os.Rename(f.Name(), filepath.Join(dir, name)); err != nil {
 		return err
 	}
+	at("wrote " + name)
 	if !durable {
 		return nil
 	}

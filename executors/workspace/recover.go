@@ -29,29 +29,22 @@ func (w *Workspace) recover() error {
 	if err != nil {
 		return err
 	}
-	stuck := false
 	for _, n := range names {
 		done, err := w.recoverOne(n.Name())
 		if err != nil {
 			return fmt.Errorf("finish the restore %s: %w", n.Name(), err)
 		}
 		w.recovered = append(w.recovered, done)
-		stuck = stuck || done.Outcome == "stuck"
 	}
-	if stuck {
-		return nil
-	}
-	return w.clearInner("") // staging that had no journal yet, or none any more
+	return nil
 }
 
 func (w *Workspace) recoverOne(id string) (Recovery, error) {
 	r := &restore{w: w, dir: filepath.Join(w.restoresDir(), id)}
 	text, err := os.ReadFile(filepath.Join(r.dir, planFile))
 	if errors.Is(err, fs.ErrNotExist) { // nothing was done yet, or all was
-		if w.inner {
-			if err := w.clearInner(id); err != nil {
-				return Recovery{}, err
-			}
+		if err := r.clearInner(); err != nil {
+			return Recovery{}, err
 		}
 		return Recovery{Restore: id, Outcome: "undone", Why: "it had only been prepared, or was already over"}, removeAll(r.dir)
 	}
@@ -63,7 +56,7 @@ func (w *Workspace) recoverOne(id string) (Recovery, error) {
 		return Recovery{}, fmt.Errorf("its plan is damaged: %w", err)
 	}
 	if err := r.openStage(false); errors.Is(err, fs.ErrNotExist) { // the end had begun
-		return Recovery{Restore: id, Outcome: "finished"}, removeAll(r.dir)
+		return Recovery{Restore: id, Outcome: "finished"}, errors.Join(r.clearInner(), removeAll(r.dir))
 	} else if err != nil {
 		return Recovery{}, err
 	}

@@ -477,9 +477,6 @@ func (w *Workspace) restore(ctx context.Context, b, a *tree, foreign map[string]
 	if cs := conflictsOf(b, a, n, d, foreign); len(cs) > 0 {
 		return Restored{}, w.refuse(cs, a, n)
 	}
-	if w.inner && !slices.Contains(d.times, ".") && !d.has(".") {
-		d.times = append(d.times, ".") // staging in the folder changes its time
-	}
 	uncovered, err := w.carryOut(ctx, b, a, n, d)
 	if err != nil {
 		if errors.Is(err, errInWay) {
