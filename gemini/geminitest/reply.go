@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -161,10 +160,16 @@ func (r Reply) refusal(model string) *refusal {
 	return f
 }
 
-// seconds renders a duration as google.protobuf.Duration is in JSON: "2s", "0.500s".
+// seconds renders a duration as google.protobuf.Duration is in JSON, with no, three, six or nine digits: "2s", "0.500s".
 func seconds(d time.Duration) string {
-	if d%time.Second == 0 {
-		return fmt.Sprintf("%ds", d/time.Second)
+	digits := 9
+	switch {
+	case d%time.Second == 0:
+		digits = 0
+	case d%time.Millisecond == 0:
+		digits = 3
+	case d%time.Microsecond == 0:
+		digits = 6
 	}
-	return strings.TrimRight(fmt.Sprintf("%.9f", d.Seconds()), "0") + "s"
+	return fmt.Sprintf("%.*fs", digits, d.Seconds())
 }

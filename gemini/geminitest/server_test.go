@@ -182,7 +182,7 @@ func TestFailures(t *testing.T) {
 			var e genai.APIError
 			return errors.As(err, &e) && e.Code == 429 && e.Status == "RESOURCE_EXHAUSTED" && e.Message == "Slow down." &&
 				slices.ContainsFunc(e.Details, func(d map[string]any) bool {
-					return d["@type"] == "type.googleapis.com/google.rpc.RetryInfo" && d["retryDelay"] == "1.5s"
+					return d["@type"] == "type.googleapis.com/google.rpc.RetryInfo" && d["retryDelay"] == "1.500s"
 				})
 		}},
 		{"overloaded", geminitest.Fail(503, "Overloaded."), func(_ *genai.GenerateContentResponse, err error) bool {
