@@ -115,7 +115,7 @@ var _ = Toolset("document", func() {
 		Return(func() { wrote() })
 		Effect(Idempotent)
 		Sources(System)
-		Postcondition("content_there", `size(document.touched) == 1 && document.touched.all(t, t.digest == text_digest(args.content))`, "the file holds the content")
+		Postcondition("content_there", `document.exists && size(document.touched) == 1 && document.touched.all(t, t.digest == text_digest(args.content))`, "the file holds the content")
 		Postcondition("line_endings", `args.line_endings != "keep" ? document.line_endings in [args.line_endings, "none"] : `+
 			`!before.document.exists || document.line_endings in [before.document.line_endings, "none"] || before.document.line_endings in ["none", "mixed"]`,
 			"the line endings are as they should be")
@@ -151,7 +151,7 @@ var _ = Toolset("document", func() {
 		})
 		Effect(Reversible)
 		Sources(System)
-		Postcondition("replaced", `size(document.touched) == result.replaced && document.touched.all(t, t.digest == text_digest(args.new))`, "the new text stands where the old one was")
+		Postcondition("replaced", `document.exists && size(document.touched) == result.replaced && document.touched.all(t, t.digest == text_digest(args.new))`, "the new text stands where the old one was")
 		Postcondition("rest_unchanged", `document.rest == before.document.rest`, "everything else is as it was, to the byte")
 		Postcondition("changed", `document.digest != before.document.digest`, "the file was changed")
 		Postcondition("line_endings_kept", lineEndingsKept, "the line endings are what they were")
@@ -168,7 +168,7 @@ var _ = Toolset("document", func() {
 				MinLength(1)
 				MaxLength(1000000)
 			})
-			Attribute("position", String, "Where: before or after the line, the heading's own line, or the lines of the match; end is the end of the heading's section. "+
+			Attribute("position", String, "Where: before or after the line, the heading's own line, or the lines of the match; end is the end of the heading's section, subsections included. "+
 				"Without a line, heading or match, it is the file as a whole. Default: after", func() {
 				Enum("before", "after", "end")
 			})
@@ -184,7 +184,7 @@ var _ = Toolset("document", func() {
 		Return(func() { wrote() })
 		Effect(Reversible)
 		Sources(System)
-		Postcondition("inserted", `size(document.touched) == 1 && document.touched.all(t, t.digest == text_digest(args.text))`, "the text stands there")
+		Postcondition("inserted", `document.exists && size(document.touched) == 1 && document.touched.all(t, t.digest == text_digest(args.text))`, "the text stands there")
 		Postcondition("rest_unchanged", `document.rest == before.document.rest`, "everything else is as it was, to the byte")
 		Postcondition("line_endings_kept", lineEndingsKept, "the line endings are what they were")
 		Postcondition("style_kept", styleKept, "encoding, byte-order mark and mode are what they were")
@@ -199,7 +199,7 @@ var _ = Toolset("document", func() {
 			Attribute("heading", String, "Title of the heading, or its path: Guide > Setup. A missing one is created under its parent", headingText)
 			Attribute("content", String, "What is below the heading, subsections included. The heading itself may stand first", func() { MaxLength(1000000) })
 			nthOf()
-			Attribute("level", Int, "Level of a heading that is created; by default one below its parent, or 2", func() {
+			Attribute("level", Int, "Level of a heading that is created; by default one below its parent, or, at the top, that of the headings there", func() {
 				Minimum(1)
 				Maximum(6)
 			})
@@ -224,7 +224,7 @@ var _ = Toolset("document", func() {
 		Effect(Idempotent)
 		Sources(System)
 		Postcondition("section_there", `document.sections.exists(s, s.path == result.heading && s.line <= result.line)`, "there is a section of that heading")
-		Postcondition("content_there", `size(document.touched) == 1 && document.touched.all(t, t.digest == text_digest(args.content))`, "it holds the content")
+		Postcondition("content_there", `document.exists && size(document.touched) == 1 && document.touched.all(t, t.digest == text_digest(args.content))`, "it holds the content")
 		Postcondition("rest_unchanged", `!before.document.exists || document.rest == before.document.rest`, "everything else is as it was, to the byte")
 		Postcondition("other_sections_unchanged", `document.unchanged_outside(result.heading, before.document)`, "all other sections are still sections, with the same text")
 		Postcondition("line_endings_kept", lineEndingsKept, "the line endings are what they were")
@@ -334,7 +334,9 @@ func pathOf(what string) {
 	})
 }
 
-func headingOf(what string) { Attribute("heading", String, what+". A title, or a path: Guide > Setup", headingText) }
+func headingOf(what string) {
+	Attribute("heading", String, what+". A title, or a path: Guide > Setup", headingText)
+}
 
 func headingText() {
 	MinLength(1)

@@ -446,7 +446,7 @@ var WriteSpec = &tool.Spec{
 	Effect:      tool.Idempotent,
 	Sources:     []tool.Source{tool.SourceSystem},
 	Postconditions: []tool.Condition{
-		{Name: "content_there", Expression: `size(document.touched) == 1 && document.touched.all(t, t.digest == text_digest(args.content))`, Message: "the file holds the content"},
+		{Name: "content_there", Expression: `document.exists && size(document.touched) == 1 && document.touched.all(t, t.digest == text_digest(args.content))`, Message: "the file holds the content"},
 		{Name: "line_endings", Expression: `args.line_endings != "keep" ? document.line_endings in [args.line_endings, "none"] : !before.document.exists || document.line_endings in [before.document.line_endings, "none"] || before.document.line_endings in ["none", "mixed"]`, Message: "the line endings are as they should be"},
 		{Name: "style_kept", Expression: `!before.document.exists || (document.encoding == before.document.encoding && document.bom == before.document.bom && document.mode == before.document.mode)`, Message: "encoding, byte-order mark and mode are what they were"},
 	},
@@ -601,7 +601,7 @@ var ReplaceSpec = &tool.Spec{
 	Effect:      tool.Reversible,
 	Sources:     []tool.Source{tool.SourceSystem},
 	Postconditions: []tool.Condition{
-		{Name: "replaced", Expression: `size(document.touched) == result.replaced && document.touched.all(t, t.digest == text_digest(args.new))`, Message: "the new text stands where the old one was"},
+		{Name: "replaced", Expression: `document.exists && size(document.touched) == result.replaced && document.touched.all(t, t.digest == text_digest(args.new))`, Message: "the new text stands where the old one was"},
 		{Name: "rest_unchanged", Expression: `document.rest == before.document.rest`, Message: "everything else is as it was, to the byte"},
 		{Name: "changed", Expression: `document.digest != before.document.digest`, Message: "the file was changed"},
 		{Name: "line_endings_kept", Expression: `!before.document.exists || document.line_endings in [before.document.line_endings, "none"] || before.document.line_endings in ["none", "mixed"]`, Message: "the line endings are what they were"},
@@ -795,7 +795,7 @@ var InsertSpec = &tool.Spec{
 	Effect:      tool.Reversible,
 	Sources:     []tool.Source{tool.SourceSystem},
 	Postconditions: []tool.Condition{
-		{Name: "inserted", Expression: `size(document.touched) == 1 && document.touched.all(t, t.digest == text_digest(args.text))`, Message: "the text stands there"},
+		{Name: "inserted", Expression: `document.exists && size(document.touched) == 1 && document.touched.all(t, t.digest == text_digest(args.text))`, Message: "the text stands there"},
 		{Name: "rest_unchanged", Expression: `document.rest == before.document.rest`, Message: "everything else is as it was, to the byte"},
 		{Name: "line_endings_kept", Expression: `!before.document.exists || document.line_endings in [before.document.line_endings, "none"] || before.document.line_endings in ["none", "mixed"]`, Message: "the line endings are what they were"},
 		{Name: "style_kept", Expression: `!before.document.exists || (document.encoding == before.document.encoding && document.bom == before.document.bom && document.mode == before.document.mode)`, Message: "encoding, byte-order mark and mode are what they were"},
@@ -820,7 +820,7 @@ var InsertSpec = &tool.Spec{
       "maxLength": 1000000
     },
     "position": {
-      "description": "Where: before or after the line, the heading's own line, or the lines of the match; end is the end of the heading's section. Without a line, heading or match, it is the file as a whole. Default: after",
+      "description": "Where: before or after the line, the heading's own line, or the lines of the match; end is the end of the heading's section, subsections included. Without a line, heading or match, it is the file as a whole. Default: after",
       "type": "string",
       "enum": [
         "before",
@@ -989,7 +989,7 @@ var WriteSectionSpec = &tool.Spec{
 	Sources:     []tool.Source{tool.SourceSystem},
 	Postconditions: []tool.Condition{
 		{Name: "section_there", Expression: `document.sections.exists(s, s.path == result.heading && s.line <= result.line)`, Message: "there is a section of that heading"},
-		{Name: "content_there", Expression: `size(document.touched) == 1 && document.touched.all(t, t.digest == text_digest(args.content))`, Message: "it holds the content"},
+		{Name: "content_there", Expression: `document.exists && size(document.touched) == 1 && document.touched.all(t, t.digest == text_digest(args.content))`, Message: "it holds the content"},
 		{Name: "rest_unchanged", Expression: `!before.document.exists || document.rest == before.document.rest`, Message: "everything else is as it was, to the byte"},
 		{Name: "other_sections_unchanged", Expression: `document.unchanged_outside(result.heading, before.document)`, Message: "all other sections are still sections, with the same text"},
 		{Name: "line_endings_kept", Expression: `!before.document.exists || document.line_endings in [before.document.line_endings, "none"] || before.document.line_endings in ["none", "mixed"]`, Message: "the line endings are what they were"},
@@ -1026,7 +1026,7 @@ var WriteSectionSpec = &tool.Spec{
       "maximum": 100000
     },
     "level": {
-      "description": "Level of a heading that is created; by default one below its parent, or 2",
+      "description": "Level of a heading that is created; by default one below its parent, or, at the top, that of the headings there",
       "type": "integer",
       "minimum": 1,
       "maximum": 6

@@ -330,8 +330,9 @@ type InsertPayload struct {
 	// The lines to insert.
 	Text string `json:"text"`
 	// Where: before or after the line, the heading's own line, or the lines of the
-	// match; end is the end of the heading's section. Without a line, heading or
-	// match, it is the file as a whole. Default: after. Optional.
+	// match; end is the end of the heading's section, subsections included.
+	// Without a line, heading or match, it is the file as a whole. Default: after.
+	// Optional.
 	Position *string `json:"position,omitempty"`
 	// Insert at this line; from 1. Optional.
 	Line *int `json:"line,omitempty"`
@@ -398,8 +399,8 @@ type WriteSectionPayload struct {
 	Content string `json:"content"`
 	// Which of several equal ones, counted from 1. Optional.
 	Nth *int `json:"nth,omitempty"`
-	// Level of a heading that is created; by default one below its parent, or 2.
-	// Optional.
+	// Level of a heading that is created; by default one below its parent, or, at
+	// the top, that of the headings there. Optional.
 	Level *int `json:"level,omitempty"`
 	// What to do when there is no such heading. Default: "create".
 	IfMissing string `json:"if_missing"`
