@@ -20,6 +20,8 @@ type RepairRequest struct {
 	Payload []byte
 	// Issues are all violations that the generated decoder found in it.
 	Issues tool.Issues
+	// Refusal says in one sentence why the model's last correction of this payload was refused; "" on the first attempt.
+	Refusal string
 	// MaxTokens bounds what the repair may use, question and answer together; 0 for no bound. Where the estimate of the question alone is
 	// above it, nothing is asked.
 	MaxTokens int
@@ -109,6 +111,9 @@ func repairText(r RepairRequest, payload []byte) (string, error) {
 		fmt.Fprintf(&b, "Example of a valid payload: %s\n", r.Spec.Example)
 	}
 	b.WriteString(fenced("issues", string(list)) + "\n" + fenced("payload", string(payload)) + "\n")
+	if r.Refusal != "" {
+		fmt.Fprintf(&b, "Your last correction of this payload was refused: %s\n", clip(r.Refusal, 1000))
+	}
 	return b.String(), nil
 }
 

@@ -22,7 +22,9 @@ func TestRepair(t *testing.T) {
 	t.Parallel()
 	const bad = `{"element":{"name":"Pay"},"buton":"links"}`
 	c, s := client(t, reply(geminitest.JSON("```json\n"+`{"target":{"name":"Pay"},"button":"left"}`+"\n```").Tokens(50, 20, 2)))
-	got, err := c.Repair(t.Context(), repairOf(browser.ClickSpec, bad))
+	r := repairOf(browser.ClickSpec, bad)
+	r.Refusal = "It lost the name."
+	got, err := c.Repair(t.Context(), r)
 	if err != nil || string(got.Payload) != `{"target":{"name":"Pay"},"button":"left"}` || got.Usage != (Usage{1, 50, 22}) || got.Model != DefaultModel {
 		t.Errorf("%s, %+v, %v", got.Payload, got, err)
 	}
@@ -30,7 +32,7 @@ func TestRepair(t *testing.T) {
 		t.Errorf("it is not valid: %v", issues)
 	}
 	q := s.Requests()[0]
-	for _, want := range []string{bad, `"Example of a valid payload`, `"suggestion":"button"`, `"maxLength":500`, "browser.click"} {
+	for _, want := range []string{bad, `"Example of a valid payload`, `"suggestion":"button"`, `"maxLength":500`, "browser.click", "was refused: It lost the name."} {
 		if !strings.Contains(q.Text(), strings.Trim(want, `"`)) {
 			t.Errorf("the question lacks %s: %s", want, q.Text())
 		}
