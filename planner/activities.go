@@ -22,6 +22,10 @@ type Activities struct {
 	Journal   Journal
 	Artifacts Artifacts
 	Events    Events
+	// Backups take the workspace back when a stage fails, and Documents look at the files that its conditions name; nil without a
+	// workspace.
+	Backups   Backups
+	Documents Documents
 	// Sealer opens the arguments of calls; nil when they are not sealed.
 	Sealer *Sealer
 	// Log reads the results of calls for the planner.
@@ -110,7 +114,7 @@ func (a *Activities) Publish(ctx context.Context, p Publication) (*tool.Result, 
 	var res *tool.Result
 	var first []store.Event
 	if p.Ended != nil {
-		spec := a.Registry.Lookup(p.Ended.Step.Tool)
+		spec := a.specOf(p.Ended.Step)
 		if spec == nil {
 			return nil, temporal.NewNonRetryableApplicationError(fmt.Sprintf("this worker has no tool %s", p.Ended.Step.Tool), "NoTool", nil)
 		}

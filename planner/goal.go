@@ -37,6 +37,8 @@ type Planning struct {
 	// Finalized says why the planner was made to come to an end; "" when it did by itself.
 	Finalized string `json:"finalized,omitempty"`
 	Model     string `json:"model,omitempty"`
+	// Base is how many messages of the conversation are from earlier attempts at the same stage.
+	Base int `json:"base,omitempty"`
 	// Loops counts how often in a row a call was refused as a loop.
 	Loops int `json:"loops,omitempty"`
 	// Awaited is what the planner has not been told yet.
@@ -59,15 +61,20 @@ type TurnInput struct {
 	Language     string      `json:"language"`
 	Policy       tool.Policy `json:"policy,omitzero"`
 	Conversation string      `json:"conversation,omitempty"`
-	Turn         int         `json:"turn"`
-	Awaited      []Awaited   `json:"awaited,omitempty"`
-	RestrictTo   tool.ID     `json:"restrict_to,omitempty"`
-	Finalize     string      `json:"finalize,omitempty"`
-	Budget       Budget      `json:"budget,omitzero"`
+	// Skip leaves out the first messages of the conversation, and Notice is told first; both on the first turn of another attempt.
+	Skip       int       `json:"skip,omitempty"`
+	Notice     string    `json:"notice,omitempty"`
+	Turn       int       `json:"turn"`
+	Awaited    []Awaited `json:"awaited,omitempty"`
+	RestrictTo tool.ID   `json:"restrict_to,omitempty"`
+	Finalize   string    `json:"finalize,omitempty"`
+	Budget     Budget    `json:"budget,omitzero"`
 }
 
 // Planned is what a turn came to.
 type Planned struct {
+	// Base is how many messages of the conversation are from earlier attempts; set on the first turn of another attempt.
+	Base         int              `json:"base,omitempty"`
 	Conversation string           `json:"conversation,omitempty"`
 	Calls        []PlannedStep    `json:"calls,omitempty"`
 	Question     *PlannedQuestion `json:"question,omitempty"`
@@ -92,8 +99,12 @@ func (r *run) plan(ctx workflow.Context) (done bool, err error) {
 	p := r.state.Planning
 	p.Turns++
 	finalize := r.finalize(ctx)
-	turn, err := r.turn(ctx, TurnInput{RunID: r.in.RunID, Goal: r.in.Goal, Instructions: r.in.Instructions, Language: r.in.Language, Policy: r.in.Policy,
-		Conversation: p.Conversation, Turn: p.Turns, Awaited: p.Awaited, RestrictTo: r.restriction(), Finalize: finalize, Budget: r.budget(ctx)})
+	in := TurnInput{RunID: r.in.RunID, Goal: r.in.Goal, Instructions: r.in.Instructions, Language: r.in.Language, Policy: r.in.Policy,
+		Conversation: p.Conversation, Turn: p.Turns, Awaited: p.Awaited, RestrictTo: r.restriction(), Finalize: finalize, Budget: r.budget(ctx)}
+	if p.Turns == 1 {
+		in.Skip, in.Notice = r.in.Skip, r.in.Notice
+	}
+	turn, err := r.turn(ctx, in)
 	if err != nil {
 		return false, err
 	}
@@ -102,6 +113,7 @@ func (r *run) plan(ctx workflow.Context) (done bool, err error) {
 		return true, nil
 	}
 	p.Conversation, p.Model, p.Awaited = turn.Conversation, turn.Model, nil
+	p.Base = max(p.Base, turn.Base)
 	for _, c := range turn.Calls {
 		a := Awaited{ID: c.ID, NotDone: c.NotDone}
 		if c.Step != nil {
@@ -256,6 +268,7 @@ func (a *Activities) Plan(ctx context.Context, in TurnInput) (Planned, error) {
 		}
 	}
 	var turn Turn
+	var out Planned
 	var err error
 	if in.Conversation == "" {
 		turn, err = a.Planner.PlanStart(ctx, start)
@@ -267,6 +280,10 @@ func (a *Activities) Plan(ctx context.Context, in TurnInput) (Planned, error) {
 		if resume.News, err = a.news(ctx, in); err != nil {
 			return Planned{}, err
 		}
+		if out.Base, resume.Messages, err = skip(resume.Messages, in.Skip, in.Notice != ""); err != nil {
+			return Planned{}, err
+		}
+		resume.Notice = in.Notice
 		for _, w := range in.Awaited {
 			if w.ID == "" && w.Answer != nil {
 				resume.Notice = "The person in charge says: " + string(w.Answer)
@@ -274,7 +291,7 @@ func (a *Activities) Plan(ctx context.Context, in TurnInput) (Planned, error) {
 		}
 		turn, err = a.Planner.PlanResume(ctx, resume)
 	}
-	out := Planned{Question: turn.Question, Final: turn.Final, Tokens: turn.Tokens, Model: turn.Model}
+	out.Question, out.Final, out.Tokens, out.Model = turn.Question, turn.Final, turn.Tokens, turn.Model
 	if err != nil {
 		f := tool.AsFailed(err)
 		out.Failure, out.Message, out.RetryAfterMS = f.Failure, f.Message, -1
@@ -295,6 +312,21 @@ func (a *Activities) Plan(ctx context.Context, in TurnInput) (Planned, error) {
 		out.Calls = append(out.Calls, ps)
 	}
 	return out, nil
+}
+
+// skip leaves out the first n messages of a conversation, which belong to attempts before the latest one, and counts the rest when another
+// attempt begins.
+func skip(messages json.RawMessage, n int, begins bool) (base int, rest json.RawMessage, err error) {
+	if !begins {
+		return 0, messages, nil
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(messages, &list); err != nil {
+		return 0, nil, fmt.Errorf("decode the planner's conversation: %w", err)
+	}
+	list = list[min(n, len(list)):]
+	rest, err = json.Marshal(list)
+	return len(list), rest, err
 }
 
 // planned prepares one call of the planner's. What does not validate becomes a draft: its result carries the issues and the hint.

@@ -56,6 +56,10 @@ type Situation struct {
 	Asked int
 	// Vouched is true when a person has said that the latest dispatch had no effect, and so allowed another one.
 	Vouched bool
+	// Most bounds the attempts when it is less than [MaxAttempts]; 0 otherwise.
+	Most int
+	// Learns is true when whoever acts is told what failed, so that the same source may do better the next time: an agent.
+	Learns bool
 	// Seed makes the jitter of waits: the same for one call, different between calls.
 	Seed string
 }
@@ -132,13 +136,16 @@ func Decide(s Situation) Decision {
 	default:
 		return stop(s, "the effect stands or is unknown, and the tool may not be repeated")
 	}
-	if len(s.Attempts) >= MaxAttempts {
+	if len(s.Attempts) >= MaxAttempts || s.Most > 0 && len(s.Attempts) >= s.Most {
 		return stop(s, "no attempts are left")
 	}
 	for _, src := range s.Sources {
 		if !slices.ContainsFunc(s.Attempts, func(a tool.AttemptRecord) bool { return a.Source == src }) {
 			return retry(s, src, nextInput(last), "another source may do better")
 		}
+	}
+	if s.Learns {
+		return retry(s, last.Source, last.Input, "the agent is told what failed")
 	}
 	if s.Vouched {
 		return retry(s, last.Source, last.Input, "a person says that the last dispatch had no effect")

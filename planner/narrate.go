@@ -100,7 +100,7 @@ func published(p Publication, res *tool.Result) ([]store.Event, error) {
 	switch {
 	case p.Began:
 		ts = append(ts, told{"run/accepted", m.Accepted(p.Input.Title)})
-		if p.Input.Kind == KindScript {
+		if p.Input.Kind == KindScript || p.Input.Kind == KindPipeline {
 			ts = append(ts, told{"run/planned", m.Planned()})
 		}
 		change = &RunChange{Outcome: OutcomeRunning}

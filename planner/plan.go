@@ -31,6 +31,8 @@ type Plan struct {
 	// Policy bounds the run.
 	Policy tool.Policy `yaml:"policy"`
 	Steps  []PlanStep  `yaml:"steps"`
+	// Stages make the plan a pipeline; it has no steps then.
+	Stages []PlanStage `yaml:"stages"`
 }
 
 // PlanStep is one step of a Plan.
@@ -96,7 +98,7 @@ func ParsePlan(r io.Reader) (*Plan, error) {
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New(`a plan is a mapping with a list of "steps"`)
 	}
-	if err := knownFields(doc.Content[0], "plan", "name", "names", "language", "vars", "policy", "steps"); err != nil {
+	if err := knownFields(doc.Content[0], "plan", "name", "names", "language", "vars", "policy", "steps", "stages"); err != nil {
 		return nil, err
 	}
 	var p Plan
@@ -115,6 +117,11 @@ func ParsePlan(r io.Reader) (*Plan, error) {
 		return nil, issues
 	}
 	switch {
+	case len(p.Stages) > 0 && len(p.Steps) > 0:
+		return nil, errors.New("the plan has steps and stages; put the steps into a stage, or leave the stages out")
+	case len(p.Stages) > MaxStages:
+		return nil, fmt.Errorf("the plan has %d stages; %d are the most", len(p.Stages), MaxStages)
+	case len(p.Stages) > 0:
 	case len(p.Steps) == 0:
 		return nil, errors.New(`the plan has no steps: list them under "steps:"`)
 	case len(p.Steps) > MaxSteps:

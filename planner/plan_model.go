@@ -107,7 +107,9 @@ func (g Gemini) PlanResume(ctx context.Context, in PlanResume) (Turn, error) {
 	if err := json.Unmarshal(in.Messages, &messages); err != nil {
 		return Turn{}, fmt.Errorf("decode the conversation of run %s: %w", in.RunID, err)
 	}
-	if n := len(messages); n > 0 && messages[n-1].Role == gemini.RoleModel {
+	if n := len(messages); n > 0 && messages[n-1].Role == gemini.RoleModel && len(messages[n-1].Calls()) == 0 { // it had finished
+		messages = append(messages, gemini.UserText(in.Notice))
+	} else if n > 0 && messages[n-1].Role == gemini.RoleModel {
 		responses := map[string]json.RawMessage{}
 		for _, news := range in.News {
 			switch {

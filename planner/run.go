@@ -43,6 +43,8 @@ const (
 	KindCaller Kind = "caller"
 	// KindScript: the steps are given at the start; the run ends with the first that fails.
 	KindScript Kind = "script"
+	// KindPipeline: stages are given, each a run of its own between conditions.
+	KindPipeline Kind = "pipeline"
 	// KindGemini: a goal is given in words, and a model plans the calls.
 	KindGemini Kind = "gemini"
 )
@@ -60,7 +62,14 @@ type Input struct {
 	// Goal is what a model is to reach, and Instructions are those of whoever designed the agent; at most MaxGoal bytes each.
 	Goal         string `json:"goal,omitempty"`
 	Instructions string `json:"instructions,omitempty"`
-	// Steps of a script.
+	// Parent is the run whose stage this run is.
+	Parent string `json:"parent,omitempty"`
+	// Conversation is that of an earlier attempt, which the planner goes on from without its first Skip messages, and Notice is what it
+	// has to know of what happened since.
+	Conversation string `json:"conversation,omitempty"`
+	Skip         int    `json:"skip,omitempty"`
+	Notice       string `json:"notice,omitempty"`
+	// Steps of a script, or the stages of a pipeline.
 	Steps []Step `json:"steps,omitempty"`
 	// NoHealing limits every step to one attempt, for comparison.
 	NoHealing bool `json:"no_healing,omitempty"`
@@ -90,6 +99,8 @@ type Step struct {
 	ExpectFailure tool.Failure `json:"expect_failure,omitempty"`
 	// Repairs are the corrections that were made before the call was accepted.
 	Repairs []tool.Repair `json:"repairs,omitempty"`
+	// Stage makes the step a run of its own; nil for a call of a tool.
+	Stage *Stage `json:"stage,omitempty"`
 	// Draft is set while the payload does not validate; Arguments is empty then.
 	Draft *Draft `json:"draft,omitempty"`
 	// Confirm is the question of the approval that the call needs; "" when it needs none.

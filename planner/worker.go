@@ -34,6 +34,8 @@ func Register(w worker.Registry, a *Activities) {
 	w.RegisterActivityWithOptions(a.Publish, activity.RegisterOptions{Name: activityPublish})
 	w.RegisterActivityWithOptions(a.Ask, activity.RegisterOptions{Name: activityAsk})
 	w.RegisterActivityWithOptions(a.CloseQuestion, activity.RegisterOptions{Name: activityClose})
+	w.RegisterActivityWithOptions(a.StageBegin, activity.RegisterOptions{Name: activityStageBegin})
+	w.RegisterActivityWithOptions(a.StageEnd, activity.RegisterOptions{Name: activityStageEnd})
 	w.RegisterActivityWithOptions(a.Plan, activity.RegisterOptions{Name: activityPlan})
 	w.RegisterActivityWithOptions(a.Correct, activity.RegisterOptions{Name: activityCorrect})
 }

@@ -69,7 +69,7 @@ func Run(ctx workflow.Context, in Input) (*State, error) {
 	r := &run{in: in, arrived: map[string]time.Time{}, index: map[string]int{}, ends: map[string]end{}, replies: map[string]*Reply{}, drafts: map[string]*prepared{},
 		state: State{RunID: in.RunID, Title: in.Title, Language: in.Language, Kind: in.Kind, Outcome: OutcomeRunning, Policy: in.Policy, Goal: in.Goal, Began: workflow.Now(ctx)}}
 	if in.Kind == KindGemini {
-		r.state.Planning = &Planning{}
+		r.state.Planning = &Planning{Conversation: in.Conversation}
 	}
 	if in.Carried != nil {
 		r.state = *in.Carried
@@ -264,7 +264,7 @@ func (r *run) work(ctx workflow.Context) error {
 			continue
 		}
 		if len(r.pending) == 0 && r.in.Kind != KindGemini {
-			if r.in.Kind == KindScript || r.in.Single && len(r.state.Steps) > 0 {
+			if r.in.Kind == KindScript || r.in.Kind == KindPipeline || r.in.Single && len(r.state.Steps) > 0 {
 				return nil
 			}
 			came, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{Timeout: idle, TimerOptions: workflow.TimerOptions{Summary: "wait for the next call"}},
@@ -294,7 +294,7 @@ func (r *run) work(ctx workflow.Context) error {
 		if r.state.Planning != nil {
 			r.escalate(r.find(s.CallID).Result)
 		}
-		if !ok && r.in.Kind == KindScript {
+		if !ok && (r.in.Kind == KindScript || r.in.Kind == KindPipeline) {
 			for _, rest := range r.pending {
 				r.find(rest.CallID).Status = StatusSkipped
 				r.settle(rest.CallID)
@@ -386,7 +386,7 @@ func (r *run) attempts(ctx workflow.Context, c *Conclusion, number int) error {
 	asked := 0
 	for lost := 0; ; {
 		r.show(ctx, &narrow{s, number, plan})
-		rep, err := r.attempt(ctx, s, number, plan, c.Waits)
+		rep, err := r.attemptOrStage(ctx, s, number, plan, c)
 		if err != nil {
 			return err
 		}
@@ -493,6 +493,9 @@ func (r *run) situation(s Step, reports []Report, lost int) Situation {
 	sit := Situation{Class: s.Class, Sources: s.Sources, Lost: lost, Healing: !r.in.NoHealing, Ask: r.in.Policy.Ask, Seed: s.CallID,
 		RetryAfter: time.Duration(reports[len(reports)-1].RetryAfterMS) * time.Millisecond,
 		WaitLeft:   r.in.Policy.Waits() - time.Duration(r.state.WaitedMS)*time.Millisecond}
+	if s.Stage != nil {
+		sit.Most, sit.Learns = s.Stage.Attempts, s.Stage.Goal != ""
+	}
 	for _, rep := range reports {
 		sit.Attempts = append(sit.Attempts, rep.Record)
 	}
@@ -516,6 +519,13 @@ func asExpected(s Step, res *tool.Result) bool {
 		}
 	}
 	return true
+}
+
+func (r *run) attemptOrStage(ctx workflow.Context, s Step, number int, plan tool.Plan, c *Conclusion) (Report, error) {
+	if s.Stage != nil {
+		return r.stage(ctx, AttemptInput{RunID: r.in.RunID, Language: r.in.Language, Step: s, Number: number, Steps: len(r.state.Steps), Plan: plan, Round: c.Waits}, c)
+	}
+	return r.attempt(ctx, s, number, plan, c.Waits)
 }
 
 // attempt makes one attempt; when the worker that made it is lost, what became of it is found out by observing.
