@@ -262,14 +262,17 @@ func alive(pid string) bool {
 
 // workerSpec is what a worker that will be killed is to do.
 type workerSpec struct {
-	Options Options
-	Run, ID string
-	Tool    string
-	Args    args
+	StateDir, Root, Run, ID string
+	Tool                    string
+	Args                    args
 	// Until is how far to go: "resolved", "dispatched".
 	Until string
 	// Before are calls to be made first, to their ends.
 	Before []workerSpec
+}
+
+func (s workerSpec) options() Options {
+	return Options{StateDir: s.StateDir, Root: s.Root, EndSessions: true, Limits: Limits{Grace: 100 * time.Millisecond}}
 }
 
 // actAsWorker is the main function of a worker that will be killed: it says how far it came, and then does nothing more.
@@ -282,7 +285,7 @@ func actAsWorker(text string) {
 		}
 	}
 	fail(json.Unmarshal([]byte(text), &spec))
-	x, err := New(spec.Options)
+	x, err := New(spec.options())
 	fail(err)
 	ctx := context.Background()
 	make := func(s workerSpec) (tool.Attempt, error) {

@@ -83,12 +83,17 @@ func (a *runAttempt) order() supervise.Order {
 	}
 	o := supervise.Order{Kind: supervise.KindRun, Dir: a.dir, Key: a.key, Argv: []string{a.x.shell, "-c", p.Command}, Cwd: a.cwd, Tmp: tmp,
 		Env:   a.x.environment(a.cwd, tmp, "dumb", p.Env, p.SecretEnv),
-		Limit: min(time.Duration(p.TimeoutMs)*time.Millisecond, l.Run), Grace: l.Grace, Whole: whole, Head: l.Head, Tail: l.Tail,
+		Limit: a.limit(), Grace: l.Grace, Whole: whole, Head: l.Head, Tail: l.Tail,
 		Secrets: secretsOf(p.Env, p.SecretEnv, p.SecretStdin), Confine: a.x.confinement()}
 	if stdin != nil {
 		o.Stdin = []byte(*stdin)
 	}
 	return o
+}
+
+// limit is how long the command may take.
+func (a *runAttempt) limit() time.Duration {
+	return min(time.Duration(a.args.TimeoutMs)*time.Millisecond, a.x.opts.Limits.Run)
 }
 
 // endLimit bounds the ending of a command whose call is over.
@@ -124,7 +129,7 @@ func (a *runAttempt) conclude(r *supervise.Record) (tool.Outcome, error) {
 		return tool.Outcome{Effect: tool.EffectNone, Proof: "The command was not started: " + r.Problem + "."}, nil
 	case r.EndedBy == supervise.EndedLimit:
 		return tool.Outcome{}, &tool.Failed{Failure: tool.Timeout, Dispatched: true,
-			Message: fmt.Sprintf("The command had not ended after %s and was ended, with %s that it had started.%s", took.Round(time.Millisecond), processes(r.LeftBehind), a.wrote())}
+			Message: fmt.Sprintf("The command had not ended after %s and was ended, with all that it had started (%s).%s", a.limit(), processes(r.LeftBehind), a.wrote())}
 	case r.EndedBy == supervise.EndedRequest:
 		return tool.Outcome{}, &tool.Failed{Failure: tool.Cancelled, Dispatched: true, Message: "The command was ended from outside, with everything that it had started." + a.wrote()}
 	}

@@ -13,14 +13,16 @@ import (
 // says how much is left out.
 func shorten(o supervise.Output, head, tail int) (text string, omitted int) {
 	begin, end, out := o.Head, o.Tail, o.Omitted
-	if out == 0 {
-		if len(begin) <= head+tail {
-			return begin, 0
-		}
-		end = clipStart(begin, tail)
-		begin = clipEnd(begin, head)
-		out = int64(len(o.Head) - len(begin) - len(end))
+	if out == 0 && len(begin) <= head+tail {
+		return begin, 0
 	}
+	if out == 0 {
+		end = begin
+		out = -int64(len(begin)) // which is counted twice below
+	}
+	out += int64(len(begin) + len(end))
+	begin, end = clipEnd(begin, head), clipStart(end, tail)
+	out -= int64(len(begin) + len(end))
 	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", begin, out, end), int(out)
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 )
@@ -39,21 +38,23 @@ type Layers struct {
 	NoNewPrivileges bool `json:"no_new_privileges"`
 }
 
-// The versions of Landlock's ABI that brought what is reported; see landlock(7).
+// The versions of Landlock's ABI that brought what is used here; see landlock(7). Before abiRefer, files could not be moved between directories.
 const (
-	abiRefer  = 2 // before it, files could not be moved between directories
-	abiTCP    = 4
-	abiScoped = 6
-	abiUDP    = 10
+	abiRefer    = 2
+	abiTruncate = 3
+	abiTCP      = 4
+	abiIoctl    = 5
+	abiScoped   = 6
+	abiUDP      = 10
 )
 
 // ErrUnconfined: confinement is required, and the kernel cannot give it.
 var ErrUnconfined = errors.New("this kernel has no Landlock, and commands must be confined")
 
-// LandlockABI is the version of the kernel's Landlock, 0 when it has none.
-func LandlockABI() int {
+// landlockABI is the version of the kernel's Landlock, 0 when it has none that serves.
+func landlockABI() int {
 	v, err := ll.LandlockGetABIVersion()
-	if err != nil {
+	if err != nil || v < abiRefer {
 		return 0
 	}
 	return v
@@ -61,76 +62,105 @@ func LandlockABI() int {
 
 // Possible are the layers that a command would have on this machine.
 func Possible(noNetwork bool) Layers {
-	abi := LandlockABI()
-	l := Layers{Subreaper: true}
-	if abi < abiRefer {
-		return l
-	}
-	l.Landlock, l.NoNewPrivileges, l.Scoped = abi, true, abi >= abiScoped
-	l.NoTCP, l.NoUDP = noNetwork && abi >= abiTCP, noNetwork && abi >= abiUDP
-	return l
+	abi := landlockABI()
+	return Layers{Subreaper: true, Landlock: abi, NoNewPrivileges: abi > 0, Scoped: abi >= abiScoped, NoTCP: noNetwork && abi >= abiTCP, NoUDP: noNetwork && abi >= abiUDP}
 }
 
-// confine restricts this process for good, and with it all that it starts.
-func confine(c Confinement, dir string) (Layers, error) {
-	var l Layers
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return l, fmt.Errorf("become a subreaper: %w", err)
-	}
-	l.Subreaper = true
+// What may be done with files, and with directories as well.
+const (
+	readFile  = ll.AccessFSExecute | ll.AccessFSReadFile
+	readDir   = readFile | ll.AccessFSReadDir
+	writeFile = readFile | ll.AccessFSWriteFile | ll.AccessFSTruncate
+	writeDir  = readDir | writeFile | ll.AccessFSRemoveDir | ll.AccessFSRemoveFile | ll.AccessFSMakeChar | ll.AccessFSMakeDir | ll.AccessFSMakeReg |
+		ll.AccessFSMakeSock | ll.AccessFSMakeFifo | ll.AccessFSMakeBlock | ll.AccessFSMakeSym | ll.AccessFSRefer
+)
+
+// devices are those that programs need, terminals among them.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"}
+
+// confine restricts the calling thread for good, and with it what that thread starts; the caller has locked it. The other threads of this process
+// stay free: they write the record, and look at what the command does. (Restricting all threads would not do: each would get a domain of its
+// own, and the kernel keeps a thread from looking at processes of another domain.)
+func confine(c Confinement) (Layers, error) {
 	if c.Off {
+		return Layers{Subreaper: true}, nil
+	}
+	l := Possible(c.NoNetwork)
+	if c.Required && l.Landlock == 0 {
+		return l, ErrUnconfined
+	}
+	if c.Required && c.NoNetwork && !l.NoTCP {
+		return l, errors.New("this kernel cannot cut a command off the network, which is required")
+	}
+	if l.Landlock == 0 {
 		return l, nil
 	}
-	abi := LandlockABI()
-	if abi < abiRefer {
-		if c.Required {
-			return l, ErrUnconfined
-		}
-		return l, nil
-	}
-	rules := []landlock.Rule{
-		landlock.RWDirs(dir).WithRefer(),
-		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx").IgnoreIfMissing().WithIoctlDev(),
-		landlock.RWDirs("/dev/pts", "/dev/shm").IgnoreIfMissing().WithIoctlDev(),
-	}
-	for _, p := range c.ReadOnly {
-		rules = append(rules, pathRule(p, false)...)
-	}
-	for _, p := range c.ReadWrite {
-		rules = append(rules, pathRule(p, true)...)
-	}
-	config := landlock.V8
-	if err := config.BestEffort().RestrictPaths(rules...); err != nil {
+	if err := restrict(c, l); err != nil {
 		return l, fmt.Errorf("confine the command by Landlock: %w", err)
 	}
-	if err := config.BestEffort().RestrictScoped(); err != nil {
-		return l, fmt.Errorf("keep the command from signalling other processes: %w", err)
-	}
-	if c.NoNetwork {
-		if err := landlock.V10.BestEffort().RestrictNet(); err != nil {
-			return l, fmt.Errorf("cut the command off the network by Landlock: %w", err)
-		}
-		if c.Required && abi < abiTCP {
-			return l, errors.New("this kernel cannot cut a command off the network, which is required")
-		}
-	}
-	return Possible(c.NoNetwork), nil
+	return l, nil
 }
 
-// pathRule allows a directory with all below it, or a file; nothing when it is not there.
-func pathRule(path string, write bool) []landlock.Rule {
-	var st unix.Stat_t
-	if unix.Stat(path, &st) != nil {
+func restrict(c Confinement, l Layers) error {
+	files := uint64(writeDir)
+	if l.Landlock < abiTruncate {
+		files &^= ll.AccessFSTruncate
+	}
+	if l.Landlock >= abiIoctl {
+		files |= ll.AccessFSIoctlDev
+	}
+	attr := ll.RulesetAttr{HandledAccessFS: files}
+	if l.Scoped {
+		attr.Scoped = ll.ScopeAbstractUnixSocket | ll.ScopeSignal
+	}
+	if l.NoTCP {
+		attr.HandledAccessNet |= ll.AccessNetBindTCP | ll.AccessNetConnectTCP
+	}
+	if l.NoUDP {
+		attr.HandledAccessNet |= ll.AccessNetBindUDP | ll.AccessNetConnectSendUDP
+	}
+	rules, err := ll.LandlockCreateRuleset(&attr, 0)
+	if err != nil {
+		return fmt.Errorf("make the rules: %w", err)
+	}
+	defer unix.Close(rules) //nolint:errcheck // they are in force, or not needed
+	for _, r := range []struct {
+		paths     []string
+		file, dir uint64
+	}{
+		{c.ReadOnly, readFile, readDir},
+		{c.ReadWrite, writeFile, writeDir},
+		{devices, writeFile | ll.AccessFSIoctlDev, writeDir | ll.AccessFSIoctlDev},
+	} {
+		for _, p := range r.paths {
+			if err := allow(rules, p, r.file&files, r.dir&files); err != nil {
+				return fmt.Errorf("allow %s: %w", p, err)
+			}
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("forbid new privileges: %w", err)
+	}
+	return ll.LandlockRestrictSelf(rules, 0)
+}
+
+// allow adds a rule for a directory with all below it, or for a file; none when it is not there.
+func allow(rules int, path string, file, dir uint64) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOTDIR) {
 		return nil
 	}
-	dir := st.Mode&unix.S_IFMT == unix.S_IFDIR
-	switch {
-	case dir && write:
-		return []landlock.Rule{landlock.RWDirs(path).WithRefer()}
-	case dir:
-		return []landlock.Rule{landlock.RODirs(path)}
-	case write:
-		return []landlock.Rule{landlock.RWFiles(path)}
+	if err != nil {
+		return err
 	}
-	return []landlock.Rule{landlock.ROFiles(path)}
+	defer unix.Close(fd) //nolint:errcheck // the rule holds the file
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	access := file
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		access = dir
+	}
+	return ll.LandlockAddPathBeneathRule(rules, &ll.PathBeneathAttr{AllowedAccess: access, ParentFd: fd}, 0)
 }

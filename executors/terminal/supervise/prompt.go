@@ -39,7 +39,7 @@ type sight struct {
 
 var (
 	passwordWords = regexp.MustCompile(`(?i)(pass(word|phrase|code)|passwort|mot de passe|contraseña|\bPIN\b|verification code|one-time|OTP|パスワード|비밀번호|암호)[^\n]{0,120}[:：?]\s*$`)
-	yesNoWords    = regexp.MustCompile(`(?i)[\[(<]\s*(y(es)?\s*/\s*no?|n(o)?\s*/\s*y(es)?)(\s*/[^\])>]{1,40})?\s*[\])>]\s*[?:]?\s*(\[[^\]]{1,12}\]\s*)?[?:]?\s*$|\b(yes or no|\(yes\))\s*[?:]?\s*$`)
+	yesNoWords    = regexp.MustCompile(`(?i)[\[(<]\s*(y(es)?\s*/\s*no?|no?\s*/\s*y(es)?)\b[^)>\n]{0,40}[\])>]\s*[?:]?\s*(\[[^\]]{1,12}\]\s*)?[?:]?\s*$|\b(yes or no|\(yes\))\s*[?:]?\s*$`)
 	pagerWords    = regexp.MustCompile(`^\s*(:|\(END\)|--More--.*|-- ?more ?--.*|.*\(press h for help or q to quit\)|lines \d+-\d+.*|.*\(END\)|(Manual page|Help) .* line \d+.*|.*\(\d+%\))\s*$`)
 	shellLine     = regexp.MustCompile(`[$#%❯➜>]\s*$`)
 	asking        = regexp.MustCompile(`[:?>=\])…]\s*$`)
@@ -53,6 +53,7 @@ var pagers = map[string]bool{"less": true, "more": true, "most": true, "man": tr
 // that merely looks like a question is believed only when the program is not known to do something else.
 func (s sight) ask() (Prompt, bool) {
 	line := strings.TrimRight(s.line, " ")
+	idle := s.reading || s.polling
 	switch {
 	case s.marked && s.shell && s.atPrompt:
 		return PromptShell, true
@@ -60,15 +61,10 @@ func (s sight) ask() (Prompt, bool) {
 		return PromptInput, true
 	case !s.echo && s.canonical:
 		return PromptPassword, true
-	case passwordWords.MatchString(s.line) && (!s.echo || s.reading || s.polling):
+	case passwordWords.MatchString(s.line) && (!s.echo || idle):
 		return PromptPassword, true
-	case !s.canonical && (pagers[s.program] || pagerWords.MatchString(s.last)) && (s.polling || s.reading || pagers[s.program]):
-		if pagers[s.program] || pagerWords.MatchString(s.last) {
-			return PromptPager, true
-		}
-	}
-	idle := s.reading || s.polling
-	switch {
+	case !s.canonical && idle && (pagers[s.program] || pagerWords.MatchString(s.last)):
+		return PromptPager, true
 	case yesNoWords.MatchString(s.line) && idle:
 		return PromptYesNo, true
 	case s.shell && !s.marked && idle && shellLine.MatchString(s.line):

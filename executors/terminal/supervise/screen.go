@@ -44,8 +44,11 @@ type display struct {
 	rows, cols  int
 	scrollback  int
 	title, cwd  string
-	application bool // cursor keys
-	broken      int  // how often the emulator failed and began anew
+	application bool     // cursor keys
+	wraps       bool     // long lines go on in the next one
+	region      bool     // a program scrolls a part of the screen
+	broken      int      // how often the emulator failed and began anew
+	gone        []string // the lines that have scrolled off, the latest ones
 	mark        func(kind byte, rest string)
 	replies     func(b []byte)
 }
@@ -59,7 +62,8 @@ func newDisplay(rows, cols, scrollback int, mark func(kind byte, rest string), r
 
 func (d *display) begin() {
 	d.em = vt.NewEmulator(d.cols, d.rows)
-	d.em.SetScrollbackSize(d.scrollback)
+	d.wraps, d.region, d.application = true, false, false
+	d.em.SetScrollbackSize(maxPiece)
 	d.em.SetCallbacks(vt.Callbacks{
 		Title:       func(t string) { d.title = t },
 		EnableMode:  func(m ansi.Mode) { d.mode(m, true) },
@@ -76,6 +80,10 @@ func (d *display) begin() {
 		}
 		d.mark(parts[1][0], rest)
 		return true
+	})
+	d.em.RegisterCsiHandler('r', func(params ansi.Params) bool { // a region that scrolls (DECSTBM); without parameters it is the screen
+		d.region = len(params) > 0
+		return false // the emulator does the rest
 	})
 	d.em.RegisterOscHandler(7, func(data []byte) bool { // the shell's directory
 		if _, path, ok := bytes.Cut(data, []byte(";file://")); ok {
@@ -99,13 +107,33 @@ func (d *display) begin() {
 }
 
 func (d *display) mode(m ansi.Mode, on bool) {
-	if m == ansi.ModeCursorKeys {
+	switch m {
+	case ansi.ModeCursorKeys:
 		d.application = on
+	case ansi.ModeAutoWrap:
+		d.wraps = on
 	}
 }
 
-// write feeds the emulator. Whatever a program writes must not end the supervisor: an emulator that fails is begun anew.
+// maxPiece is how much the emulator is fed at once, in bytes, so that no more lines than that can scroll off unseen.
+const maxPiece = 4096
+
+// write shows what a program writes.
 func (d *display) write(p []byte) {
+	for len(p) > 0 {
+		if n := d.skip(p); n > 0 {
+			p = p[n:]
+			continue
+		}
+		n := min(len(p), maxPiece)
+		d.feed(p[:n])
+		p = p[n:]
+	}
+}
+
+// feed feeds the emulator, and keeps the lines that scroll off. Whatever a program writes must not end the supervisor: an emulator that
+// fails is begun anew.
+func (d *display) feed(p []byte) {
 	defer func() {
 		if r := recover(); r != nil {
 			_ = d.em.Close()
@@ -115,6 +143,114 @@ func (d *display) write(p []byte) {
 		}
 	}()
 	_, _ = d.em.Write(p) // it fails only when it is closed
+	if sb := d.em.Scrollback(); sb != nil && sb.Len() > 0 {
+		for _, l := range sb.Lines() {
+			d.gone = append(d.gone, strings.TrimRight(l.String(), " "))
+		}
+		sb.Clear()
+		d.trim()
+	}
+}
+
+func (d *display) trim() {
+	if len(d.gone) > 2*d.scrollback {
+		d.gone = append(d.gone[:0], d.gone[len(d.gone)-d.scrollback:]...)
+	}
+}
+
+// skip takes lines at the beginning of p that would only scroll through the screen straight to those that have scrolled off, and returns how
+// many bytes it took. The emulator takes some ten microseconds a line, which a program that writes a lot would have to wait for. Only plain
+// text with colours is taken, on a screen that scrolls as a whole.
+func (d *display) skip(p []byte) int {
+	if !d.wraps || d.region || len(p) < maxPiece || d.em.IsAltScreen() {
+		return 0
+	}
+	var ends []int // of lines
+	for i := 0; i < len(p); i++ {
+		switch c := p[i]; {
+		case c == '\n':
+			ends = append(ends, i+1)
+		case c == '\r' && i+1 < len(p) && p[i+1] == '\n', c >= 0x20 && c != 0x7f:
+		case c == 0x1b:
+			n := colour(p[i:])
+			if n == 0 {
+				p = p[:i]
+			}
+			i += max(0, n-1)
+		default:
+			p = p[:i]
+		}
+	}
+	// The first lines go through the emulator: they complete the line in hand, and bring the cursor to the last line. So do the last ones: they
+	// are what is shown.
+	first, last := 2*d.rows, d.rows
+	if len(ends) < first+last+d.rows {
+		return 0
+	}
+	from, to := ends[first-1], ends[len(ends)-1-last]
+	for rest := p[:from]; len(rest) > 0; rest = rest[min(len(rest), maxPiece):] {
+		d.feed(rest[:min(len(rest), maxPiece)])
+	}
+	screen := d.lines()
+	d.gone = append(d.gone, screen[:min(len(screen), d.em.CursorPosition().Y)]...)
+	d.feed([]byte("\x1b[2J\x1b[H"))
+	middle := p[from:to]
+	for _, l := range strings.Split(strings.TrimSuffix(strings.ReplaceAll(text(lastPart(middle, d.scrollback)), "\r\n", "\n"), "\n"), "\n") {
+		plain := ansi.Strip(l)
+		if ansi.StringWidth(plain) > d.cols {
+			d.gone = append(d.gone, strings.Split(ansi.Hardwrap(plain, d.cols, true), "\n")...)
+			continue
+		}
+		d.gone = append(d.gone, strings.TrimRight(plain, " "))
+	}
+	d.trim()
+	d.feed(colours(middle))
+	return to
+}
+
+// lastPart is what can matter of lines of which only the last n are kept.
+func lastPart(b []byte, n int) []byte {
+	for i := len(b) - 1; i >= 0; i-- {
+		if b[i] == '\n' {
+			if n--; n < 0 {
+				return b[i+1:]
+			}
+		}
+	}
+	return b
+}
+
+// colour is the length of the sequence that sets colours (SGR) at the beginning of b; 0 when there is none.
+func colour(b []byte) int {
+	if len(b) < 3 || b[1] != '[' {
+		return 0
+	}
+	for i, c := range b[2:min(len(b), 64)] {
+		switch {
+		case c == 'm':
+			return i + 3
+		case c != ';' && c != ':' && (c < '0' || c > '9'):
+			return 0
+		}
+	}
+	return 0
+}
+
+// colours are the sequences of b that set colours, from the last one that resets them all.
+func colours(b []byte) []byte {
+	if i := max(bytes.LastIndex(b, []byte("\x1b[0m")), bytes.LastIndex(b, []byte("\x1b[m"))); i >= 0 {
+		b = b[i:]
+	}
+	var out []byte
+	for {
+		i := bytes.IndexByte(b, 0x1b)
+		if i < 0 {
+			return out
+		}
+		n := colour(b[i:])
+		out = append(out, b[i:i+n]...)
+		b = b[i+max(n, 1):]
+	}
 }
 
 func (d *display) close() { _ = d.em.Close() }
@@ -133,17 +269,12 @@ func (d *display) text() string { return strings.TrimRight(strings.Join(d.lines(
 
 // above are up to n of the lines that have scrolled off, the latest ones.
 func (d *display) above(n int) string {
-	sb := d.em.Scrollback()
-	if sb == nil || n <= 0 {
-		return ""
-	}
-	var b strings.Builder
-	for i := max(0, sb.Len()-n); i < sb.Len(); i++ {
-		b.WriteString(strings.TrimRight(sb.Line(i).String(), " "))
-		b.WriteByte('\n')
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	n = min(n, d.scrolled())
+	return strings.Join(d.gone[len(d.gone)-n:], "\n")
 }
+
+// scrolled is how many lines that have scrolled off are kept.
+func (d *display) scrolled() int { return min(len(d.gone), d.scrollback) }
 
 // line is the text of the cursor's line up to the cursor.
 func (d *display) line() string {

@@ -20,10 +20,12 @@ import (
 
 // The bounds of a session.
 const (
-	maxRaw    = 512 << 10 // bytes of what was written that are kept to show what followed an input
-	maxSent   = 64        // inputs that are remembered
-	sendLimit = 10 * time.Second
-	tick      = 10 * time.Millisecond
+	maxRaw     = 512 << 10 // bytes of what was written that are kept to show what followed an input
+	maxWaiting = 1 << 20   // bytes that wait to be shown; then the program waits
+	maxHead    = 32 << 10  // bytes that are kept of the beginning of what followed the latest input
+	maxSent    = 64        // inputs that are remembered
+	sendLimit  = 10 * time.Second
+	tick       = 10 * time.Millisecond
 	// maxLine is the kernel's bound of a line while it edits lines for a program (N_TTY_BUF_SIZE), less the line's end.
 	maxLine = 4095
 	// probeEvery bounds how often the kernel is asked what the processes of the foreground are doing.
@@ -96,6 +98,8 @@ type session struct {
 	latest   time.Time // of the last byte
 	asked    time.Time // when somebody last asked
 	changed  chan struct{}
+	head     []byte // the first bytes after headAt
+	headAt   int64
 	sent     []*Sent
 	dead     bool
 	segment  int64 // where the piece ends that the emulator works on
@@ -107,9 +111,9 @@ type session struct {
 	exit     int   // of the last one
 	from, to int64 // where its output begins and ends
 
-	probed           time.Time
-	reading, polling bool
-	leader           int
+	probed time.Time
+	fore   foreground
+	leader int
 
 	replies chan []byte
 	drained chan struct{}
@@ -145,7 +149,7 @@ func (s *supervisor) startSession(cmd *exec.Cmd) error {
 	x.mask = newMasker(feeder{x}, s.order.Secrets)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0, Pdeathsig: unix.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	if err := s.startConfined(cmd); err != nil {
 		_ = x.master.Close()
 		return err
 	}
@@ -166,22 +170,38 @@ func (x *session) newScreen() *display {
 	})
 }
 
-// read takes what is written until nobody can write any more.
+// read takes what is written until nobody can write any more. A terminal gives a few kilobytes at a time; what has come while the
+// display was busy is shown together.
 func (x *session) read() {
+	pieces := make(chan []byte, maxWaiting/4096)
+	go func() {
+		defer close(pieces)
+		b := make([]byte, 64<<10)
+		for {
+			n, err := x.master.Read(b)
+			if n > 0 {
+				pieces <- bytes.Clone(b[:n])
+			}
+			if err != nil { // EIO: the last process that had the terminal has gone
+				return
+			}
+		}
+	}()
 	defer close(x.drained)
-	b := make([]byte, 64<<10)
-	for {
-		n, err := x.master.Read(b)
-		if n > 0 {
-			x.mu.Lock()
-			x.latest = time.Now()
-			_, _ = x.mask.Write(b[:n]) // a feeder takes everything
-			x.tell()
-			x.mu.Unlock()
+	for p := range pieces {
+		for more := true; more && len(p) < maxWaiting; {
+			select {
+			case q := <-pieces:
+				p, more = append(p, q...), q != nil
+			default:
+				more = false
+			}
 		}
-		if err != nil { // EIO: the last process that had the terminal has gone
-			return
-		}
+		x.mu.Lock()
+		x.latest = time.Now()
+		_, _ = x.mask.Write(p) // a feeder takes everything
+		x.tell()
+		x.mu.Unlock()
 	}
 }
 
@@ -245,6 +265,9 @@ func (f feeder) Write(p []byte) (int, error) {
 		x.segment = x.written + int64(n)
 		x.screen.write(rest[:n])
 		x.written += int64(n)
+		if fresh := min(int64(n), x.written-x.headAt); fresh > 0 && len(x.head) < maxHead {
+			x.head = append(x.head, rest[int64(n)-fresh:n]...)
+		}
 		rest = rest[n:]
 	}
 	return len(p), nil
@@ -262,6 +285,7 @@ func (x *session) onMark(kind byte, rest string) {
 		x.prompt = false
 		x.began++
 		x.from, x.to = x.segment, 0
+		x.head, x.headAt = nil, x.segment
 	case 'D':
 		if x.began == x.ended {
 			return // the first prompt, or an empty line
@@ -307,7 +331,7 @@ func (x *session) probe() (echo, canonical bool) {
 	})
 	if time.Since(x.probed) >= probeEvery || leader != x.leader {
 		x.probed, x.leader = time.Now(), leader
-		x.reading, x.polling = awaits(leader, x.tty)
+		x.fore = lookAtForeground(leader, x.tty)
 	}
 	return echo, canonical
 }
@@ -315,25 +339,14 @@ func (x *session) probe() (echo, canonical bool) {
 // sight collects what tells what the session asks for. The lock is held.
 func (x *session) sight() sight {
 	echo, canonical := x.probe()
-	s := sight{line: x.screen.line(), echo: echo, canonical: canonical, program: programName(x.leader), shell: x.leader == x.child,
-		marked: x.marked, atPrompt: x.prompt, reading: x.reading, polling: x.polling, fullScreen: x.screen.em.IsAltScreen()}
+	s := sight{line: x.screen.line(), echo: echo, canonical: canonical, program: x.fore.program, shell: x.leader == x.child,
+		marked: x.marked, atPrompt: x.prompt, reading: x.fore.reading, polling: x.fore.polling, fullScreen: x.screen.em.IsAltScreen()}
 	for _, l := range x.screen.lines() {
 		if strings.TrimSpace(l) != "" {
 			s.last = l
 		}
 	}
 	return s
-}
-
-func programName(pid int) string {
-	if pid <= 0 {
-		return ""
-	}
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	if err != nil {
-		return ""
-	}
-	return text(bytes.TrimSpace(b))
 }
 
 // look shows the session as it is now.
@@ -346,7 +359,7 @@ func (x *session) look(scrollback int) *Screen {
 func (x *session) lookLocked(scrollback int) *Screen {
 	x.flushQuiet()
 	p := x.screen.em.CursorPosition()
-	sc := &Screen{Text: x.screen.text(), Above: x.screen.above(scrollback), AboveLines: x.screen.em.ScrollbackLen(), Row: p.Y + 1, Col: p.X + 1, Prompt: PromptNone,
+	sc := &Screen{Text: x.screen.text(), Above: x.screen.above(scrollback), AboveLines: x.screen.scrolled(), Row: p.Y + 1, Col: p.X + 1, Prompt: PromptNone,
 		Alive: !x.dead, Title: x.screen.title, Cwd: x.screen.cwd, FullScreen: x.screen.em.IsAltScreen(), Written: x.written, Line: strings.TrimRight(x.screen.line(), " ")}
 	if x.dead {
 		return sc
@@ -410,6 +423,7 @@ func (x *session) send(in Input) *Sent {
 	if out.submitted {
 		x.prompt = false // until the shell marks the next one; what it asks for meanwhile is the rest of a command
 	}
+	x.head, x.headAt = nil, x.written
 	out.Want = len(b)
 	if x.sent = append(x.sent, out); len(x.sent) > maxSent {
 		x.sent = x.sent[1:]
@@ -527,7 +541,7 @@ func (w *wait) moment() moment {
 	prompt, _ := s.ask()
 	return moment{dead: x.dead, text: w.patience.Text != "", found: w.found, looking: w.sent == nil, opening: w.patience.Opening,
 		submitted: w.sent != nil && w.sent.submitted, marks: x.order.Marked, marked: x.marked, prompted: x.prompt && x.prompts > w.prompts,
-		running: x.began > x.ended, wrote: x.written > w.from, reading: x.reading, polling: x.polling, asking: prompt != PromptNone,
+		running: x.began > x.ended, wrote: x.written > w.from, reading: x.fore.reading, polling: x.fore.polling, asking: prompt != PromptNone,
 		quiet: time.Since(x.latest), elapsed: time.Since(w.start), limit: w.patience.Limit}
 }
 
@@ -566,7 +580,8 @@ func (x *session) since(from, to int64) []byte {
 	return x.raw[from-begin : to-begin]
 }
 
-// output renders what was written between two positions. Of a program that used the whole screen there is only the screen.
+// output renders what was written between two positions. Of a program that used the whole screen there is only the screen. Of what is not kept
+// any more there is the beginning, when it followed the latest input, and the end.
 func (x *session) output(from, to int64) Output {
 	raw := x.since(from, to)
 	for _, alt := range []string{"\x1b[?1049h", "\x1b[?47h", "\x1b[?1047h"} {
@@ -575,12 +590,17 @@ func (x *session) output(from, to int64) Output {
 		}
 	}
 	lost := max(0, to-from) - int64(len(raw))
-	sp := newSpool(x.order.Whole, x.order.Head, x.order.Tail)
-	_, _ = sp.Write([]byte(render(raw, x.order.Cols))) // it takes everything
-	o := sp.output()
-	if o.Omitted += lost; lost > 0 && o.Tail == "" { // what is left is the end
-		o.Head, o.Tail = "", o.Head
+	if lost == 0 {
+		sp := newSpool(x.order.Whole, x.order.Head, x.order.Tail)
+		_, _ = sp.Write([]byte(render(raw, x.order.Cols))) // it takes everything
+		return sp.output()
 	}
+	var o Output
+	if i := bytes.LastIndexByte(x.head, '\n'); x.headAt == from && i > 0 && int64(i) < lost {
+		o.Head = render(x.head[:i], x.order.Cols)
+		lost -= int64(i)
+	}
+	o.Tail, o.Omitted = render(raw[bytes.IndexByte(raw, '\n')+1:], x.order.Cols), lost
 	return o
 }
 

@@ -52,24 +52,38 @@ func serve() int {
 	if err != nil || len(text) == 0 {
 		return 0 // a spare that was not needed
 	}
-	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGPIPE, unix.SIGQUIT)
+	// What is for a terminal's foreground is not for us. To ignore these signals would not do: the command would inherit that.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGPIPE, unix.SIGQUIT)
+	// The thread that starts the command is confined, and stays until the end: the kernel sends the parent-death signal when it ends. All
+	// else happens on other threads.
+	runtime.LockOSThread()
 	s := &supervisor{empty: make(chan struct{}), exited: make(chan unix.WaitStatus, 1), end: make(chan Ended, 1), over: make(chan struct{})}
 	err = s.begin(text)
-	answer := reply{OK: err == nil}
-	if err != nil {
-		answer.Problem, answer.Missing = err.Error(), errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist)
-		if s.order.Dir != "" {
-			s.record.State, s.record.Problem, s.record.Missing = StateFailed, answer.Problem, answer.Missing
-			_ = s.record.write(".", recordFile) // the answer says the same
-		}
+	code := make(chan int)
+	go func() { code <- s.finish(err) }()
+	return <-code
+}
+
+// finish is all that follows the start of the command, or the failure to start it.
+func (s *supervisor) finish(failed error) int {
+	answer := reply{OK: failed == nil}
+	if failed != nil {
+		answer.Problem, answer.Missing = failed.Error(), errors.Is(failed, exec.ErrNotFound) || errors.Is(failed, os.ErrNotExist)
+		s.record.State, s.record.Problem, s.record.Missing = StateFailed, answer.Problem, answer.Missing
+	}
+	var err error
+	if s.order.Dir != "" {
+		err = s.record.write(s.order.Dir, recordFile) // with the process, or the problem
 	}
 	_ = json.NewEncoder(os.Stdout).Encode(answer) // the worker may be gone; the record tells
 	_ = os.Stdout.Close()
-	if err != nil {
-		return 1
+	if failed == nil {
+		err = errors.Join(err, s.work())
 	}
-	if err := s.work(); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
+	}
+	if failed != nil || err != nil {
 		return 1
 	}
 	return 0
@@ -79,7 +93,6 @@ func serve() int {
 type supervisor struct {
 	order  Order
 	record Record
-	child  *os.Process
 	socket net.Listener
 
 	exited chan unix.WaitStatus // the command's first process has ended
@@ -117,8 +130,8 @@ func (s *supervisor) begin(text []byte) error {
 			return fmt.Errorf("make the directory for temporary files: %w", err)
 		}
 	}
-	if s.record.Layers, err = confine(o.Confine, o.Dir); err != nil {
-		return err
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become a subreaper: %w", err)
 	}
 	if _, err := os.Stat(o.Cwd); err != nil {
 		return fmt.Errorf("the directory to run in: %w", err)
@@ -127,8 +140,6 @@ func (s *supervisor) begin(text []byte) error {
 	if err := s.record.write(".", recordFile); err != nil {
 		return err
 	}
-	// The thread that starts the command stays until the end: the kernel sends the parent-death signal when the thread has ended.
-	runtime.LockOSThread()
 	cmd := &exec.Cmd{Path: o.Argv[0], Args: o.Argv, Env: o.Env, Dir: o.Cwd}
 	if o.Kind == KindSession {
 		err = s.startSession(cmd)
@@ -138,13 +149,22 @@ func (s *supervisor) begin(text []byte) error {
 	if err != nil {
 		return fmt.Errorf("start %s: %w", o.Argv[0], err)
 	}
-	s.child = cmd.Process
 	s.record.Child = cmd.Process.Pid
 	go s.reap(cmd.Process.Pid)
-	if err := s.record.write(".", recordFile); err != nil { // the number of the process is for people
-		fmt.Fprintln(os.Stderr, err)
-	}
 	return nil
+}
+
+// startConfined starts the command from this thread, which is confined from now on.
+func (s *supervisor) startConfined(cmd *exec.Cmd) error {
+	c := s.order.Confine
+	if s.order.Tmp != "" {
+		c.ReadWrite = append(c.ReadWrite, s.order.Tmp)
+	}
+	var err error
+	if s.record.Layers, err = confine(c); err != nil {
+		return err
+	}
+	return cmd.Start()
 }
 
 // reap collects everything that ends below this process, the command's first process among it.
@@ -196,7 +216,9 @@ func (s *supervisor) work() error {
 		}
 	}
 	r.State, r.EndedBy, r.LeftBehind, r.Ended = StateEnded, ended, left, time.Now()
-	r.ExitCode, r.Signal = status(ws)
+	if r.ExitCode, r.Signal = status(ws); r.Problem != "" {
+		r.ExitCode = -1
+	}
 	s.collect()
 	err := r.write(".", recordFile)
 	if s.order.Tmp != "" {
@@ -262,7 +284,7 @@ func (s *supervisor) startRun(cmd *exec.Cmd) error {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, files[len(files)-2], files[len(files)-1]
 	// A session of its own: no terminal to ask for a password, and no signal from ours.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	if err := s.startConfined(cmd); err != nil {
 		return err
 	}
 	if feed != nil {

@@ -1,0 +1,58 @@
+//go:build linux
+
+package terminal
+
+import (
+	"os/exec"
+	"testing"
+
+	"toolsvc/executors/terminal/supervise"
+	"toolsvc/tool"
+)
+
+// One command from Begin to the evidence after it; the floor beside it is os/exec alone.
+func BenchmarkRun(b *testing.B) {
+	bench := newBench(b)
+	for b.Loop() {
+		bench.do("run", args{"command": "/bin/true"}).ok()
+	}
+}
+
+func BenchmarkRunFloor(b *testing.B) {
+	for b.Loop() {
+		if err := exec.Command("bash", "-c", "/bin/true").Run(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// A command typed into an open shell, to its exit code and the prompt.
+func BenchmarkTypeCommand(b *testing.B) {
+	bench := newBench(b)
+	bench.do("open", nil).ok()
+	for b.Loop() {
+		bench.do("type", args{"text": ":", "submit": true}).ok()
+	}
+}
+
+// One character there and its echo back, without the settling.
+func BenchmarkRoundTrip(b *testing.B) {
+	bench := newBench(b)
+	d := bench.do("open", nil).ok()
+	dir := d.att.(*sessionAttempt).dir
+	for i := 0; b.Loop(); i++ {
+		if _, err := supervise.Look(bench.ctx, dir, 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkOpenAndClose(b *testing.B) {
+	bench := newBench(b)
+	for b.Loop() {
+		bench.do("open", nil).ok()
+		bench.do("close", nil).ok()
+	}
+}
+
+var _ tool.Executor = (*Executor)(nil)
