@@ -332,8 +332,12 @@ func changedOutside(now any, names []string, before any) (any, error) {
 		these, those []part
 		what         string
 	}{{b, a, "changed or gone: "}, {a, b, "new or changed: "}} {
+		left := map[part]int{}
+		for _, p := range side.those {
+			left[p]++
+		}
 		for _, p := range side.these {
-			if !slices.Contains(side.those, p) {
+			if left[p]--; left[p] < 0 {
 				differs = append(differs, side.what+p.name)
 			}
 		}
