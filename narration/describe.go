@@ -58,6 +58,12 @@ func (a arguments) keys() []string {
 		if b := a.plain("button"); b != "" && b != "left" {
 			return []string{key + "." + b}
 		}
+	case "browser.scroll":
+		if a.word("until") != "" {
+			return []string{key + ".until"}
+		}
+	case "browser.tabs":
+		return []string{key + "." + a.plain("action"), key}
 	case "browser.wait_for":
 		keys := []string{key + ".text", key + ".text_gone", key}
 		if state := a.plain("state"); state == "hidden" || state == "enabled" {
@@ -71,7 +77,7 @@ func (a arguments) keys() []string {
 // word puts an argument into words, as phrases show it; "" when it is not given, or not to be shown.
 func (a arguments) word(name string) string {
 	switch name {
-	case "target", "from", "to":
+	case "target", "from", "to", "until":
 		if secret(a.spec, name) {
 			return ""
 		}
@@ -84,7 +90,7 @@ func (a arguments) word(name string) string {
 		return ""
 	case "url":
 		return a.clip(address(a.plain(name)))
-	case "key":
+	case "key", "index":
 		return a.clip(a.plain(name))
 	case "values":
 		return a.list(name)

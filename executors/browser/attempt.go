@@ -9,6 +9,7 @@ import (
 
 	"toolsvc/executors/browser/devtools"
 	"toolsvc/executors/browser/page"
+	gen "toolsvc/gen/toolsets/browser"
 	"toolsvc/tool"
 )
 
@@ -43,6 +44,7 @@ type attempt struct {
 	facts      facts
 	shown      []string               // errors that were visible at any look since the dispatch, gone again or not
 	records    map[*page.Frame]report // the latest record of each frame: a document that is replaced takes its own with it
+	otherTab   bool                   // something changed in another tab of the run since the dispatch
 	settled    bool
 	fixed      bool // the facts come from a reconciliation, and are not weighed again
 	result     any
@@ -61,10 +63,24 @@ type work struct {
 	satisfied bool
 	waited    time.Duration
 	picked    string // the option that was clicked in a list of the page's own making
+	sure      bool   // the browser itself said that the action was delivered
+
+	entry    int      // of the history, before it was travelled
+	staged   []string // files that may be chosen, at places that only this process writes to
+	input    int      // the file field that was given files, in the target's frame
+	given    bool     // files were handed to a chooser
+	drop     *attempt // what a drag ends at
+	scrolled scrolled
+	fields   []*filling
+	returned string // by a function
+	cut      bool
 }
 
 // guard runs one stage: it ends with the tab, and names its failures.
 func (a *attempt) guard(ctx context.Context, f func(ctx context.Context) error) error {
+	if a.act.kind == kindTabs { // the tab may be closed on purpose
+		return a.fail(ctx, f(ctx))
+	}
 	ctx, stop := a.tab.Bind(ctx)
 	defer stop()
 	return a.fail(ctx, f(ctx))
@@ -100,11 +116,17 @@ func (a *attempt) fail(ctx context.Context, err error) error {
 // Resolve implements tool.Attempt.
 func (a *attempt) Resolve(ctx context.Context) error {
 	return a.guard(ctx, func(ctx context.Context) error {
-		if a.act.kind == kindNavigate {
+		switch a.act.kind {
+		case kindNavigate:
 			return a.x.allow(a.act.url)
-		}
-		if a.act.kind == kindWait {
+		case kindWait, kindTabs, kindDialog, kindConsole, kindNetwork:
 			return nil
+		case kindReload:
+			return a.reloadable(ctx)
+		case kindUpload:
+			if err := a.stage(); err != nil {
+				return err
+			}
 		}
 		ready, err := a.tab.Ready(ctx, quietBefore, readyLimit)
 		if err != nil {
@@ -113,15 +135,35 @@ func (a *attempt) Resolve(ctx context.Context) error {
 		if !ready {
 			return tool.Failf(tool.NotReady, "The page at %s was still being loaded after %s.", a.tab.Main().URL(), readyLimit)
 		}
-		if a.act.target == nil {
+		switch {
+		case a.act.kind == kindFillForm:
+			return a.resolveFields(ctx)
+		case a.act.target == nil:
 			return nil
 		}
-		source := a.plan.Source
-		if source == tool.SourceSystem || source == "" {
-			source = tool.SourceCDP
+		if err := a.resolve(ctx, a.source(a.act.target)); err != nil {
+			return err
 		}
-		return a.resolve(ctx, source)
+		if a.act.to != nil {
+			return a.resolveDrop(ctx)
+		}
+		return nil
 	})
+}
+
+// source is the one by which a target is looked for in this attempt: the plan's, where it knows what names the target.
+func (a *attempt) source(t *gen.Target) tool.Source {
+	s := a.plan.Source
+	if s == tool.SourceSystem || s == "" || s == tool.SourceAX && (t.Name == nil || t.Selector != nil || t.Ref != nil) {
+		return tool.SourceCDP
+	}
+	return s
+}
+
+// sub is an attempt at a part of this one's action: another target, the same record.
+func (a *attempt) sub(act action) *attempt {
+	return &attempt{x: a.x, s: a.s, tab: a.tab, call: a.call, key: a.key, begun: a.begun, act: act,
+		plan: tool.Plan{Number: a.plan.Number, Source: a.plan.Source, Input: tool.InputMouse}}
 }
 
 // quietBefore is how long a page must have been at rest before a target is looked for.
@@ -144,7 +186,7 @@ func (a *attempt) resolve(ctx context.Context, source tool.Source) error {
 		}
 		loc.notes = a.notes
 		a.loc = loc
-		if !a.act.acts() || loc.seen {
+		if !a.act.gated() || loc.seen {
 			return nil
 		}
 		err = a.gate(ctx, loc, true)
@@ -187,19 +229,40 @@ func (a *attempt) Dispatch(ctx context.Context) error {
 	return a.guard(ctx, func(ctx context.Context) error {
 		a.tab.Forget()
 		a.sent = a.tab.Mark()
+		if a.act.acts() || a.act.travels() {
+			a.tab.Reply(a.s.replyFor(a.call.ID))
+		}
 		switch a.act.kind {
 		case kindNavigate:
 			return a.navigate(ctx)
-		case kindClick:
+		case kindBack, kindForward, kindReload:
+			return a.travel(ctx)
+		case kindClick, kindDoubleClick:
 			return a.click(ctx)
-		case kindType:
+		case kindHover:
+			return a.hover(ctx)
+		case kindDrag:
+			return a.drag(ctx)
+		case kindType, kindClear:
 			return a.typeText(ctx)
 		case kindPress:
 			return a.press(ctx)
 		case kindSelect:
 			return a.choose(ctx)
-		case kindCheck:
+		case kindCheck, kindUncheck:
 			return a.check(ctx)
+		case kindUpload:
+			return a.upload(ctx)
+		case kindScroll:
+			return a.scroll(ctx)
+		case kindFillForm:
+			return a.fill(ctx)
+		case kindEvaluate:
+			return a.evaluate(ctx)
+		case kindTabs:
+			return a.doTabs(ctx)
+		case kindDialog:
+			a.s.armReply(a.act.reply)
 		}
 		return nil // the others only look, and do that when they settle
 	})
@@ -209,8 +272,20 @@ func (a *attempt) Dispatch(ctx context.Context) error {
 func (a *attempt) Settle(ctx context.Context) (out tool.Outcome, err error) {
 	err = a.guard(ctx, func(ctx context.Context) error {
 		switch a.act.kind {
-		case kindNavigate:
+		case kindNavigate, kindBack, kindForward, kindReload:
 			out, err = a.settleNavigation(ctx)
+		case kindTabs:
+			out, err = a.settleTabs(ctx)
+		case kindDialog:
+			out = a.dialogs()
+		case kindConsole:
+			out = a.console()
+		case kindNetwork:
+			out = a.network()
+		case kindScroll:
+			out, err = a.settleScroll(ctx)
+		case kindFillForm:
+			out, err = a.settleForm(ctx)
 		case kindSnapshot:
 			out, err = a.snapshot(ctx)
 		case kindRead:
@@ -235,6 +310,7 @@ func (a *attempt) Close() error {
 	}
 	a.closed = true
 	a.tab.Leaving(false)
+	a.tab.Reply(nil)
 	if a.dispatched && a.tab.Dead() == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
@@ -248,6 +324,9 @@ func (a *attempt) Close() error {
 	a.release()
 	return nil
 }
+
+// historyLimit bounds the wait for a page of the history, or of a new tab.
+const historyLimit = 30 * time.Second
 
 // allow applies the navigation policy.
 func (x *Executor) allow(address string) error {

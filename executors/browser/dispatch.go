@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"toolsvc/executors/browser/page"
-	gen "toolsvc/gen/toolsets/browser"
 	"toolsvc/tool"
 )
 
@@ -62,7 +60,7 @@ func (a *attempt) arm(ctx context.Context, mode string, guard bool) (bool, error
 
 // click presses the mouse on the target, or the key that activates it.
 func (a *attempt) click(ctx context.Context) error {
-	if a.plan.Input == tool.InputKeyboard && !a.loc.seen && a.act.button != "right" && a.act.button != "middle" && len(a.act.modifiers) == 0 {
+	if a.act.kind == kindClick && a.plan.Input == tool.InputKeyboard && !a.loc.seen && a.act.button != "right" && a.act.button != "middle" && len(a.act.modifiers) == 0 {
 		done, err := a.activate(ctx)
 		if done || err != nil {
 			return err
@@ -107,8 +105,13 @@ func (a *attempt) mouse(ctx context.Context, button string, m page.Modifiers) er
 		button = "left"
 	}
 	a.work.types = map[string][]string{"left": {"click"}, "middle": {"auxclick", "mouseup"}, "right": {"contextmenu", "mouseup"}}[button]
+	mode, send := "mouse", a.tab.Click
+	if a.act.kind == kindDoubleClick {
+		mode, send = "double", a.tab.DoubleClick
+		a.work.types = map[string][]string{"left": {"dblclick"}, "middle": {"auxclick", "mouseup"}, "right": {"contextmenu", "mouseup"}}[button]
+	}
 	for range maxStale {
-		ok, err := a.arm(ctx, "mouse", true)
+		ok, err := a.arm(ctx, mode, true)
 		if err != nil && !page.Moved(err) && !errors.Is(err, errStale) {
 			return err
 		}
@@ -122,7 +125,7 @@ func (a *attempt) mouse(ctx context.Context, button string, m page.Modifiers) er
 		}
 		if ok && err == nil {
 			a.sent, a.dispatched = a.tab.Mark(), true
-			if err := a.tab.Click(ctx, a.loc.x, a.loc.y, button, m); err != nil {
+			if err := send(ctx, a.loc.x, a.loc.y, button, m); err != nil {
 				return err
 			}
 			if !a.stopped(ctx) {
@@ -133,11 +136,7 @@ func (a *attempt) mouse(ctx context.Context, button string, m page.Modifiers) er
 		for _, f := range a.tab.Frames() {
 			f.Start(ctx, "disarm")
 		}
-		source := a.plan.Source
-		if source == tool.SourceSystem || source == "" {
-			source = tool.SourceCDP
-		}
-		if err := a.resolve(ctx, source); err != nil {
+		if err := a.resolve(ctx, a.source(a.act.target)); err != nil {
 			return err
 		}
 	}
@@ -148,7 +147,7 @@ func (a *attempt) mouse(ctx context.Context, button string, m page.Modifiers) er
 func (a *attempt) stopped(ctx context.Context) bool {
 	r := a.collect(ctx)
 	for _, x := range r {
-		if x.rep.Blocked > 0 {
+		if x.rep.Blocked > 0 && x.rep.Heard["click"] == 0 {
 			return true
 		}
 	}
@@ -163,6 +162,8 @@ type fieldState struct {
 	Set     bool   `json:"set"`
 	Value   string `json:"value"`
 	Focused bool   `json:"focused"`
+	// Editor: it belongs to an editor that draws its text itself, and knows its selection only by keys.
+	Editor bool `json:"editor"`
 }
 
 // typeText puts the text into the field.
@@ -236,6 +237,9 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 		var ok bool
 		return a.loc.frame.Eval(ctx, &ok, "put", a.loc.id, a.act.text)
 	}
+	if s.Editor {
+		return a.enterEditor(ctx, s)
+	}
 	before, err := a.holds(ctx, want)
 	if err != nil {
 		return err
@@ -250,6 +254,9 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 	}
 	// All but the last character go in at once; the last one is a real key, for fields that listen to keys only.
 	body, key := lastKey(text)
+	if s.Kind == "contenteditable" && strings.Contains(text, "\n") { // the caret is not where a key would go on, after paragraphs were put in
+		body, key = text, ""
+	}
 	if err := a.tab.TypeText(ctx, a.loc.frame, body, key); err != nil {
 		return err
 	}
@@ -276,6 +283,29 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 		return err
 	}
 	return a.tab.TypeText(ctx, a.loc.frame, "", text)
+}
+
+// enterEditor replaces the text of an editor, or adds to its end, by the keys that editors know.
+func (a *attempt) enterEditor(ctx context.Context, s fieldState) error {
+	keys := []string{"Control+a", "Delete"}
+	if a.act.append {
+		keys = []string{"Control+End"}
+	} else if s.Value == "" {
+		keys = nil
+	}
+	for _, k := range keys {
+		key, err := page.ParseKey(k)
+		if err != nil {
+			return err
+		}
+		if err := a.tab.Press(ctx, a.loc.frame, key); err != nil {
+			return err
+		}
+	}
+	if a.act.text == "" {
+		return nil
+	}
+	return a.tab.TypeText(ctx, a.loc.frame, a.act.text, "")
 }
 
 // lastKey splits off the last character where a keyboard has a key for it that types it.
@@ -434,53 +464,6 @@ func (a *attempt) choose(ctx context.Context) error {
 	return err
 }
 
-// optionWait bounds the wait for the options of a list that the page made itself.
-const optionWait = 2 * time.Second
-
-// chooseCustom opens a list that the page made itself, and clicks the option.
-func (a *attempt) chooseCustom(ctx context.Context, what string) error {
-	if len(a.act.values) != 1 {
-		return tool.Failf(tool.InvalidArguments, "%s is a list of the page's own making: choose one option at a time.", capital(what))
-	}
-	list, role := a.loc, "option"
-	t, err := a.target(ctx)
-	if err != nil {
-		return err
-	}
-	if t.Role != "listbox" && !t.Expanded {
-		if err := a.mouse(ctx, "left", 0); err != nil {
-			return err
-		}
-		list = a.loc
-	}
-	value := a.act.values[0]
-	inner := &attempt{x: a.x, s: a.s, tab: a.tab, call: a.call, key: a.key, plan: tool.Plan{Number: 2, Source: tool.SourceCDP, Input: tool.InputMouse},
-		act: action{kind: kindClick, target: &gen.Target{Name: &value, Role: &role}, button: "left"}, begun: a.begun}
-	end := time.Now().Add(optionWait)
-	for {
-		err := inner.resolve(ctx, tool.SourceCDP)
-		if err == nil {
-			break
-		}
-		f := new(tool.Failed)
-		if !errors.As(err, &f) || f.Failure != tool.TargetNotFound || time.Now().After(end) {
-			return fmt.Errorf("choose %q in %s: %w", value, list.words, dispatchedAs(err, a.dispatched))
-		}
-		if err := a.awaitChange(ctx, 200*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	if err := inner.mouse(ctx, "left", 0); err != nil {
-		return fmt.Errorf("choose %q in %s: %w", value, list.words, dispatchedAs(err, a.dispatched || inner.dispatched))
-	}
-	a.work.picked, a.work.types = value, []string{"click"}
-	a.dispatched = a.dispatched || inner.dispatched
-	if a.sent.At.IsZero() {
-		a.sent = inner.sent
-	}
-	return nil
-}
-
 // dispatchedAs carries into a failure that something had been sent before it.
 func dispatchedAs(err error, dispatched bool) error {
 	f := new(tool.Failed)
@@ -492,15 +475,22 @@ func dispatchedAs(err error, dispatched bool) error {
 	return err
 }
 
-// check ticks a box, unless it is ticked.
+// check ticks or unticks a box, unless it is so already.
 func (a *attempt) check(ctx context.Context) error {
 	t, err := a.target(ctx)
 	if err != nil {
 		return err
 	}
-	if t.Checked {
+	want := a.act.kind == kindCheck
+	switch {
+	case t.Checked == want && want:
 		a.skipped = "The box was ticked already, so it was left alone."
 		return nil
+	case t.Checked == want:
+		a.skipped = "The box was not ticked, so it was left alone."
+		return nil
+	case !want && (t.Role == "radio" || t.Role == "menuitemradio"):
+		return tool.Failf(tool.InvalidArguments, "%s is a radio button, which cannot be unticked: tick another one of its group.", capital(a.loc.words))
 	}
 	if a.plan.Input == tool.InputKeyboard && !a.loc.seen {
 		if done, err := a.activate(ctx); done || err != nil {

@@ -101,7 +101,8 @@ func (f facts) list() string {
 	count(f.Mutations, "change of the DOM", "changes of the DOM")
 	count(f.Requests, "request", "requests")
 	names := map[string]string{"form": "a field changed", "storage": "storage changed", "style": "a style sheet changed", "media": "media began or ended",
-		"url": "the address changed", "layer": "a layer opened or closed", "scroll": "the page scrolled", "animation": "an animation began", "focus": "the focus moved to a field"}
+		"url": "the address changed", "layer": "a layer opened or closed", "scroll": "the page scrolled", "animation": "an animation began", "focus": "the focus moved to a field", "another tab": "something changed in another tab",
+		"tabs": "tabs changed"}
 	for _, c := range f.Changes {
 		if n := names[c]; n != "" {
 			c = n

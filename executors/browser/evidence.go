@@ -26,6 +26,8 @@ type targetState struct {
 	Text           string   `json:"text"`
 	Name           string   `json:"name"`
 	Role           string   `json:"role"`
+	// Editable: it takes text. No condition reads it.
+	Editable bool `json:"editable"`
 }
 
 // modal is a dialog of the page's own making.
@@ -235,7 +237,7 @@ func (a *attempt) evidence(o *sight) *tool.Evidence {
 		requests = append(requests, map[string]any{"method": r.Method, "url": r.URL, "status": r.Status})
 	}
 	effect := map[string]any{"delivered": false, "changed": false, "mutations": 0, "requests": 0, "navigated": false, "pixels": 0.0, "proof": ""}
-	if a.settled && (a.act.acts() || a.act.kind == kindNavigate) {
+	if a.settled && (a.act.acts() || a.act.travels() || a.act.kind == kindTabs) {
 		f := a.facts
 		if a.act.acts() && a.skipped == "" && a.dispatched && !a.fixed {
 			f = a.weigh(a.remember(o.reports))

@@ -94,7 +94,7 @@ func (x *Executor) begin(ctx context.Context, call *tool.Call, plan tool.Plan) (
 		}
 		return nil, tool.Failf(tool.FrameGone, "The run's tab could not be made ready: %w", err)
 	}
-	return &attempt{x: x, s: s, tab: s.tab, call: call, plan: plan, act: act, key: fmt.Sprintf("%s/%d", call.ID, plan.Number), release: release, begun: s.tab.Mark()}, nil
+	return &attempt{x: x, s: s, tab: s.tab, call: call, plan: plan, act: act, key: fmt.Sprintf("%s/%d", call.ID, plan.Number), release: release, begun: s.begun(call.ID)}, nil
 }
 
 // DebugURL is the debugging endpoint of the run's tab, for a second observer (a benchmark reads the truth of its page by it).
@@ -118,7 +118,7 @@ func (x *Executor) Close(ctx context.Context, runID string) error {
 		x.pool.saving.Wait()
 		err = x.pool.shut(ctx, s)
 	}
-	return errors.Join(err, x.pool.marks.remove(runID))
+	return errors.Join(err, x.pool.marks.remove(runID), os.RemoveAll(x.uploads(runID)))
 }
 
 // Shutdown ends the connection to the browser. The browser itself is left running, with the tabs of the runs, unless the executor is
@@ -136,6 +136,9 @@ func (x *Executor) Shutdown(ctx context.Context) error {
 	if conn != nil {
 		for _, s := range sessions {
 			s.tab.End()
+			for _, t := range s.others {
+				t.End()
+			}
 		}
 		_ = conn.Close() // it may be gone already; its end detaches from all tabs
 	}

@@ -508,7 +508,7 @@ func (a *attempt) pick(ctx context.Context, list []found, strict bool, where str
 		if len(x.Within) > 0 && a.act.target.Within != nil {
 			w += fmt.Sprintf(" in %q", str(a.act.target.Within))
 		}
-		return &located{frame: x.frame, id: x.ID, words: w, box: x.Box}, nil
+		return &located{frame: x.frame, id: x.ID, words: w, box: x.Box, canvas: x.Tag == "canvas"}, nil
 	case match.Ambiguous:
 		return nil, a.ambiguity(ctx, list, ch.Equals)
 	}

@@ -39,9 +39,29 @@ func (a *attempt) settleNavigation(ctx context.Context) (tool.Outcome, error) {
 		}
 	}
 	status := a.tab.DocumentStatus(a.sent)
-	a.facts = facts{Delivered: true, Navigated: true}
-	return tool.Outcome{Result: &gen.NavigateResult{URL: o.url, Title: o.title, Status: status}, Effect: tool.EffectConfirmed,
-		Proof: fmt.Sprintf("The page at %s was opened (HTTP status %d).", o.url, status)}, nil
+	went, err := a.journeyed(ctx, o)
+	if err != nil {
+		return tool.Outcome{}, err
+	}
+	a.facts = facts{Delivered: true, Navigated: went}
+	out := tool.Outcome{Effect: tool.EffectConfirmed, Proof: fmt.Sprintf("The page at %s was opened (HTTP status %d).", o.url, status)}
+	if !went {
+		out.Effect, out.Proof = tool.EffectNone, "The page was not left."
+		if ds := a.dialogsSince(); len(ds) > 0 {
+			out.Proof = fmt.Sprintf("The page asked whether to leave it (%s), and nobody said yes; browser.dialog can.", ds[0].Type)
+		}
+	}
+	switch a.act.kind {
+	case kindBack:
+		out.Result = &gen.BackResult{URL: o.url, Title: o.title, Status: status, Dialogs: a.dialogsSince()}
+	case kindForward:
+		out.Result = &gen.ForwardResult{URL: o.url, Title: o.title, Status: status, Dialogs: a.dialogsSince()}
+	case kindReload:
+		out.Result = &gen.ReloadResult{URL: o.url, Title: o.title, Status: status, Dialogs: a.dialogsSince()}
+	default:
+		out.Result = &gen.NavigateResult{URL: o.url, Title: o.title, Status: status}
+	}
+	return out, nil
 }
 
 // snapshot renders the page, or a part of it, as a tree.
@@ -67,7 +87,16 @@ func (a *attempt) snapshot(ctx context.Context) (tool.Outcome, error) {
 	if text == "" {
 		text = "- (the page is empty)"
 	}
-	return tool.Outcome{Result: &gen.SnapshotResult{URL: o.url, Title: o.title, Snapshot: text, Truncated: out.cut}, Effect: tool.EffectNone, Proof: "Nothing was done but looking."}, nil
+	// Lines hold references of one document; after another one was opened, nothing can be compared.
+	of := fmt.Sprintf("%s %s %d", a.tab.ID, start.Loader(), id)
+	diff, compared := a.s.compared(of, out.lines)
+	if compared = compared && a.act.changes; compared {
+		text = diff
+		if len(text) > a.act.maxChars {
+			text, out.cut = clip(text, a.act.maxChars), true
+		}
+	}
+	return tool.Outcome{Result: &gen.SnapshotResult{URL: o.url, Title: o.title, Snapshot: text, Truncated: out.cut, Changes: compared}, Effect: tool.EffectNone, Proof: "Nothing was done but looking."}, nil
 }
 
 // tree collects the lines of a snapshot.

@@ -21,17 +21,28 @@ import (
 	"toolsvc/tool"
 )
 
-// shared is the one browser of this test binary.
-var shared *Executor
+// shared is the one browser of this test binary, workspace the folder that it may upload from, and store where it keeps files.
+var (
+	shared    *Executor
+	workspace string
+	store     = &memory{}
+)
 
 func TestMain(m *testing.M) {
 	var err error
-	shared, err = New(Options{Ephemeral: true, MaxSessions: 64, SitePerProcess: true, Artifacts: &memory{}})
+	if workspace, err = os.MkdirTemp("", "toolsvc-workspace-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	shared, err = New(Options{Ephemeral: true, MaxSessions: 64, SitePerProcess: true, Artifacts: store, Workspace: workspace, MaxDownload: 1 << 20})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	code := m.Run()
+	if err := os.RemoveAll(workspace); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	if err := shared.Shutdown(ctx); err != nil {
@@ -56,6 +67,12 @@ func (s *memory) Put(_ context.Context, _ string, data []byte) (string, error) {
 	d := tool.Digest(data)
 	s.m[d] = data
 	return d, nil
+}
+
+func (s *memory) get(digest string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.m[digest]
 }
 
 var runs atomic.Int64
@@ -277,3 +294,13 @@ func clickOn(name string, more ...string) map[string]any {
 func srcdoc(body string) string { return html.EscapeString(body) }
 
 func jsonInto(text []byte, v any) error { return json.Unmarshal(text, v) }
+
+// truthOf waits until f holds.
+func (p *visit) truthOf(what string, f func() bool) {
+	p.t.Helper()
+	for end := time.Now().Add(15 * time.Second); !f(); {
+		if time.Now().After(end) {
+			p.t.Fatalf("%s is not as wanted", what)
+		}
+	}
+}

@@ -42,6 +42,10 @@ type Options struct {
 	ComparePixels bool
 	// SitePerProcess gives every site a process of its own.
 	SitePerProcess bool
+	// Workspace is the folder whose files may be uploaded, and no others; without it the upload tool is unavailable.
+	Workspace string
+	// MaxDownload bounds a file that a page has the browser save, in bytes; 64 MB when 0. Downloads are kept in Artifacts.
+	MaxDownload int64
 	// AllowURL decides which addresses may be opened, beyond the rule that they are http or https; its error says why not. It is asked
 	// again after redirects.
 	AllowURL func(address string) error
@@ -58,6 +62,9 @@ func (o Options) withDefaults() Options {
 	def(&o.Width, 1280)
 	def(&o.Height, 800)
 	def(&o.MaxSessions, 8)
+	if o.MaxDownload == 0 {
+		o.MaxDownload = 64 << 20
+	}
 	if o.DeviceScaleFactor == 0 {
 		o.DeviceScaleFactor = 1
 	}

@@ -86,7 +86,7 @@ func (a *attempt) reconcile(ctx context.Context, before *tool.Evidence, rebuilt 
 			}
 		}
 	}
-	a.work.types = map[kind][]string{kindClick: {"click", "auxclick", "contextmenu"}, kindCheck: {"click"}, kindPress: {"keydown"}, kindType: {"input", "keydown"}, kindSelect: {"click"}}[a.act.kind]
+	a.work.types = map[kind][]string{kindClick: {"click", "auxclick", "contextmenu"}, kindCheck: {"click"}, kindUncheck: {"click"}, kindDoubleClick: {"dblclick"}, kindHover: {"mouseover", "mousemove"}, kindDrag: {"drop", "pointerup"}, kindClear: {"input", "keydown"}, kindUpload: {"change", "drop"}, kindPress: {"keydown"}, kindType: {"input", "keydown"}, kindSelect: {"click"}}[a.act.kind]
 	a.facts = judge(a.work.types, was, o.url, anyKnown, seen)
 	// The page's record is older than this process, so that later looks weigh the same record; what only the protocol told is lost.
 	effect, changed, proof := a.facts.decide()
@@ -105,6 +105,10 @@ func (a *attempt) reconcile(ctx context.Context, before *tool.Evidence, rebuilt 
 	}
 	a.dispatched = true
 	a.sent = a.tab.Mark()
+	switch a.act.kind {
+	case kindBack, kindForward, kindReload, kindTabs, kindScroll, kindFillForm, kindDialog, kindEvaluate: // whose results cannot be read off the page afterwards
+		return tool.Outcome{Effect: effect, Proof: proof}, nil
+	}
 	return a.outcome(ctx, effect, changed, proof)
 }
 

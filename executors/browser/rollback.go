@@ -32,8 +32,13 @@ func (a *attempt) undo(ctx context.Context) (tool.Rollback, error) {
 	if a.before == nil {
 		return refused("there is no evidence from before the action to go back to")
 	}
-	if a.act.kind == kindNavigate {
+	switch {
+	case a.act.travels():
 		return refused("a navigation cannot be undone")
+	case a.act.kind == kindTabs:
+		return refused("opening and closing tabs cannot be undone")
+	case a.act.kind == kindScroll:
+		return a.scrollBack(ctx)
 	}
 	news := a.tab.Since(a.sent)
 	if news.Navigations > 0 {
@@ -52,7 +57,14 @@ func (a *attempt) undo(ctx context.Context) (tool.Rollback, error) {
 	if err := a.closeDialogs(ctx, &did); err != nil {
 		return tool.Rollback{}, err
 	}
-	if err := a.restoreTarget(ctx, &did); err != nil {
+	restore := a.restoreTarget
+	switch a.act.kind {
+	case kindFillForm:
+		restore = a.emptyForm
+	case kindUpload:
+		restore = a.takeBack
+	}
+	if err := restore(ctx, &did); err != nil {
 		return tool.Rollback{}, err
 	}
 	if err := a.closeDialogs(ctx, &did); err != nil { // restoring a field may have made the page complain again
@@ -145,7 +157,7 @@ func (a *attempt) restoreTarget(ctx context.Context, did *[]string) error {
 	switch {
 	case !now.Exists:
 		return nil // shows in the comparison
-	case a.act.kind == kindType && (a.work.hadValue || was.Value == ""):
+	case a.act.enters() && (a.work.hadValue || was.Value == ""):
 		var ok bool
 		value := a.work.value
 		if !a.work.hadValue {
@@ -165,7 +177,7 @@ func (a *attempt) restoreTarget(ctx context.Context, did *[]string) error {
 		if ok {
 			*did = append(*did, "restored the selection")
 		}
-	case (a.act.kind == kindCheck || a.act.kind == kindClick) && now.Checked != was.Checked && (now.Role == "checkbox" || now.Role == "switch"):
+	case (a.act.ticks() || a.act.kind == kindClick) && now.Checked != was.Checked && (now.Role == "checkbox" || now.Role == "switch"):
 		sub := *a.loc
 		if err := a.gate(ctx, &sub, true); err != nil {
 			return nil //nolint:nilerr // shows in the comparison
@@ -200,7 +212,7 @@ func (a *attempt) prove(ctx context.Context, did []string) (tool.Rollback, error
 		if err != nil {
 			return tool.Rollback{}, err
 		}
-		if differs = a.differences(o); len(differs) == 0 {
+		if differs = a.differences(ctx, o); len(differs) == 0 {
 			break
 		}
 		if time.Now().After(end) {
@@ -224,7 +236,7 @@ func (a *attempt) prove(ctx context.Context, did []string) (tool.Rollback, error
 }
 
 // differences names what is not as it was before the action.
-func (a *attempt) differences(o *sight) []string {
+func (a *attempt) differences(ctx context.Context, o *sight) []string {
 	b := a.before
 	var d []string
 	add := func(differs bool, what string) {
@@ -247,6 +259,9 @@ func (a *attempt) differences(o *sight) []string {
 	add(!slices.Equal(names(o.modals), names(b.modals)), "another dialog is shown: "+strings.Join(names(o.modals), ", "))
 	add(!slices.Equal(o.errors, b.errors), "another error is shown: "+strings.Join(o.errors, ", "))
 	add(fmt.Sprint(paused(o.media)) != fmt.Sprint(paused(b.media)), "media play or stopped")
+	if a.act.kind == kindFillForm { // each field has a record of its own, of which only the last is kept
+		return append(d, a.formDiffers(ctx)...)
+	}
 	if a.dispatched {
 		for _, r := range o.reports {
 			add(r.rep.Mutations > 0, fmt.Sprintf("%d changes of the DOM stand", r.rep.Mutations))

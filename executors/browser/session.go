@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/storage"
@@ -25,11 +24,37 @@ import (
 // session is a run's place in the browser: a browser context of its own (cookies, storage) with one tab.
 type session struct {
 	run  string
-	tab  *page.Tab
-	mu   sync.Mutex // guards cp
+	tab  *page.Tab  // that calls act on; guarded by the pool, but attempts of one run come one after the other
+	mu   sync.Mutex // guards cp, reply, seen and since
 	cp   checkpoint
 	busy int       // attempts under way; guarded by the pool
 	used time.Time // guarded by the pool
+
+	others map[target.ID]*page.Tab // further tabs that were attached to; guarded by the pool
+	order  []target.ID             // of all tabs, as they were first seen; guarded by the pool
+	reply  *reply
+	seen   map[string][]string // the latest snapshots, by what they are of
+	since  struct {            // when the latest call began
+		call string
+		tab  *page.Tab
+		mark page.Mark
+	}
+}
+
+// begun is when the call began, by the log of the current tab: all attempts at one call count from the first, so that "sent once" can be
+// said of the call.
+func (s *session) begun(call string) page.Mark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.since.call != call || s.since.tab != s.tab {
+		s.since.call, s.since.tab, s.since.mark = call, s.tab, s.tab.Mark()
+	}
+	return s.since.mark
+}
+
+// newSession is a session with one tab.
+func newSession(run string, tab *page.Tab, cp checkpoint) *session {
+	return &session{run: run, tab: tab, cp: cp, used: time.Now(), others: map[target.ID]*page.Tab{}, order: []target.ID{tab.ID}, seen: map[string][]string{}}
 }
 
 // pool is the browser and the sessions in it.
@@ -56,7 +81,7 @@ func (p *pool) acquire(ctx context.Context, run string) (s *session, release fun
 	p.mu.Lock()
 	s = p.sessions[run]
 	p.mu.Unlock()
-	if s != nil && s.tab.Dead() != nil {
+	if s != nil && s.tab.Dead() != nil && !p.fallBack(ctx, s) {
 		p.drop(ctx, s)
 		s = nil
 	}
@@ -185,8 +210,8 @@ func lock(dir string) (func(), error) {
 // event takes in what happens to tabs as a whole.
 func (p *pool) event(ev devtools.Event) {
 	if e, ok := devtools.As(ev, target.TargetCrashed); ok {
-		if s := p.byTarget(e.TargetID); s != nil {
-			s.tab.Crash()
+		if t, _ := p.byTarget(e.TargetID); t != nil {
+			t.Crash()
 		} else {
 			for _, t := range p.tabs() {
 				t.Lose(cdp.FrameID(e.TargetID))
@@ -194,38 +219,50 @@ func (p *pool) event(ev devtools.Event) {
 		}
 	}
 	if e, ok := devtools.As(ev, target.TargetCreated); ok && e.TargetInfo != nil && e.TargetInfo.OpenerID != "" {
-		if s := p.byTarget(e.TargetInfo.OpenerID); s != nil {
-			s.tab.Popup(e.TargetInfo.TargetID)
-		}
-	}
-	if e, ok := devtools.As(ev, cdpbrowser.DownloadWillBegin); ok {
-		for _, t := range p.tabs() {
-			if t.Has(e.FrameID) {
-				t.Download()
+		if t, s := p.byTarget(e.TargetInfo.OpenerID); t != nil {
+			t.Popup(e.TargetInfo.TargetID)
+			p.mu.Lock()
+			if len(s.order) < 1000 {
+				s.order = append(s.order, e.TargetInfo.TargetID)
 			}
+			p.mu.Unlock()
 		}
 	}
+	p.downloadEvent(ev)
 }
 
+// tabs are all tabs that are attached to.
 func (p *pool) tabs() []*page.Tab {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var ts []*page.Tab
 	for _, s := range p.sessions {
 		ts = append(ts, s.tab)
+		for _, t := range s.others {
+			ts = append(ts, t)
+		}
 	}
 	return ts
 }
 
-func (p *pool) byTarget(id target.ID) *session {
+// byTarget finds an attached tab, and its session.
+func (p *pool) byTarget(id target.ID) (*page.Tab, *session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.sessions {
 		if s.tab.ID == id {
-			return s
+			return s.tab, s
+		}
+		if t := s.others[id]; t != nil {
+			return t, s
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+// view is how tabs are shown.
+func (p *pool) view() page.View {
+	return page.View{Width: p.opts.Width, Height: p.opts.Height, Scale: p.opts.DeviceScaleFactor}
 }
 
 // attachLimit bounds the attaching to a tab that an earlier process used. A tab that crashed meanwhile never answers.
@@ -240,14 +277,15 @@ func (p *pool) open(ctx context.Context, run string) (*session, error) {
 	p.mu.Lock()
 	conn, browser := p.conn, p.proc.Path
 	p.mu.Unlock()
-	view := page.View{Width: p.opts.Width, Height: p.opts.Height, Scale: p.opts.DeviceScaleFactor}
+	view := p.view()
 	if cp != nil && cp.Browser == browser {
 		attach, cancel := context.WithTimeout(ctx, attachLimit)
 		tab, err := page.Open(attach, conn, cp.Target, view)
 		cancel()
 		if err == nil {
 			if alive(ctx, tab) {
-				return &session{run: run, tab: tab, cp: *cp, used: time.Now()}, nil
+				p.watchDownloads(conn, cp.Context)
+				return newSession(run, tab, *cp), nil
 			}
 			tab.End()
 			_, _ = devtools.Call(ctx, conn.Browser(), target.CloseTarget, target.CloseTargetParams{TargetID: cp.Target})
@@ -258,7 +296,7 @@ func (p *pool) open(ctx context.Context, run string) (*session, error) {
 	}
 	fresh := checkpoint{RunID: run, Browser: browser}
 	if cp != nil {
-		fresh.URL, fresh.Cookies = cp.URL, cp.Cookies
+		fresh.URL, fresh.Cookies, fresh.Storage = cp.URL, cp.Cookies, cp.Storage
 		if cp.Browser == browser { // the tab crashed; its context, with all it stored, lives
 			fresh.Context = cp.Context
 		}
@@ -291,10 +329,13 @@ func (p *pool) make(ctx context.Context, conn *devtools.Conn, cp checkpoint, vie
 			return nil, fmt.Errorf("make a browser context: %w", err)
 		}
 		cp.Context = r.BrowserContextID
-		yes := true
-		devtools.Start(b, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{Behavior: cdpbrowser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: cp.Context, EventsEnabled: &yes})
 	}
-	r, err := devtools.Call(ctx, b, target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: cp.Context, Width: int64(view.Width), Height: int64(view.Height)})
+	p.watchDownloads(conn, cp.Context)
+	in := target.CreateTargetParams{URL: "about:blank", BrowserContextID: cp.Context}
+	if rebuild { // only a new window has a size of its own
+		in.Width, in.Height = int64(view.Width), int64(view.Height)
+	}
+	r, err := devtools.Call(ctx, b, target.CreateTarget, in)
 	if err != nil {
 		return nil, fmt.Errorf("open a tab: %w", err)
 	}
@@ -303,7 +344,7 @@ func (p *pool) make(ctx context.Context, conn *devtools.Conn, cp checkpoint, vie
 	if err != nil {
 		return nil, err
 	}
-	s := &session{run: cp.RunID, tab: tab, cp: cp, used: time.Now()}
+	s := newSession(cp.RunID, tab, cp)
 	if err := p.marks.save(&cp); err != nil {
 		return nil, err
 	}
@@ -314,6 +355,13 @@ func (p *pool) make(ctx context.Context, conn *devtools.Conn, cp checkpoint, vie
 		if _, err := devtools.Call(ctx, b, storage.SetCookies, storage.SetCookiesParams{Cookies: params(cp.Cookies), BrowserContextID: cp.Context}); err != nil {
 			return nil, fmt.Errorf("restore the cookies of run %s: %w", cp.RunID, err)
 		}
+	}
+	if !cp.Storage.empty() {
+		done, err := tab.Restore(ctx, cp.Storage)
+		if err != nil {
+			return nil, fmt.Errorf("restore the storage of run %s: %w", cp.RunID, err)
+		}
+		defer done()
 	}
 	mark := tab.Mark()
 	loader, err := tab.Navigate(ctx, cp.URL)
@@ -374,6 +422,11 @@ func (p *pool) shut(ctx context.Context, s *session) error {
 	}
 	p.mu.Unlock()
 	s.tab.End() // whatever still waits for it, ends too
+	p.mu.Lock()
+	for _, t := range s.others {
+		t.End()
+	}
+	p.mu.Unlock()
 	if _, err := devtools.Call(ctx, conn.Browser(), target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: s.cp.Context}); err != nil && !errors.Is(err, devtools.ErrLost) {
 		return fmt.Errorf("close the session of run %s: %w", s.run, err)
 	}
@@ -387,12 +440,23 @@ func (p *pool) save(ctx context.Context, s *session) {
 	p.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	p.mu.Lock()
+	tab := s.tab
+	p.mu.Unlock()
 	next := s.cp
-	next.URL = s.tab.Main().URL()
+	next.URL = tab.Main().URL()
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	if r, err := devtools.Call(ctx, conn.Browser(), storage.GetCookies, storage.GetCookiesParams{BrowserContextID: next.Context}); err == nil {
 		next.Cookies = r.Cookies
+	}
+	if tab.Dead() == nil && next.URL != "" && next.URL != "about:blank" {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		var kept *stored
+		if err := tab.Main().Eval(ctx, &kept, "storageNow"); err == nil {
+			next.Storage = kept
+		}
+		cancel()
 	}
 	if sameCheckpoint(next, s.cp) {
 		return
@@ -403,7 +467,7 @@ func (p *pool) save(ctx context.Context, s *session) {
 }
 
 func sameCheckpoint(a, b checkpoint) bool {
-	if a.URL != b.URL || len(a.Cookies) != len(b.Cookies) {
+	if a.URL != b.URL || !a.Storage.same(b.Storage) || len(a.Cookies) != len(b.Cookies) {
 		return false
 	}
 	for i := range a.Cookies {

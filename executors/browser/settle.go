@@ -14,14 +14,15 @@ import (
 
 // How long is watched after a dispatch.
 const (
-	firstLook  = 80 * time.Millisecond   // for a reaction, before it is asked whether anything listens
-	typeLook   = 30 * time.Millisecond   // the same for text, whose own effect is seen at once
-	typeListen = 150 * time.Millisecond  // for text, where something listens
-	quietAfter = 16 * time.Millisecond   // a frame without a change, before a reaction counts as complete
-	restLimit  = 5 * time.Second         // for everything to come to rest
-	netLimit   = 3 * time.Second         // for the requests of a reaction
-	recurs     = 1300 * time.Millisecond // to see whether a doubtful change comes again by itself
-	loadLimit  = 20 * time.Second        // for a page that the action opened
+	firstLook   = 80 * time.Millisecond   // for a reaction, before it is asked whether anything listens
+	typeLook    = 30 * time.Millisecond   // the same for text, whose own effect is seen at once
+	hoverListen = 300 * time.Millisecond  // for pointing, where something listens
+	typeListen  = 150 * time.Millisecond  // for text, where something listens
+	quietAfter  = 16 * time.Millisecond   // a frame without a change, before a reaction counts as complete
+	restLimit   = 5 * time.Second         // for everything to come to rest
+	netLimit    = 3 * time.Second         // for the requests of a reaction
+	recurs      = 1300 * time.Millisecond // to see whether a doubtful change comes again by itself
+	loadLimit   = 20 * time.Second        // for a page that the action opened
 )
 
 // report is what the page's record says of an action.
@@ -37,6 +38,8 @@ type report struct {
 	Since     float64        `json:"since"`
 	Age       float64        `json:"age"`
 	Changed   bool           `json:"changed"`
+	// Files are the names of files that the page was given: chosen, or dropped.
+	Files []string `json:"files"`
 }
 
 // framed is a report with the frame that gave it.
@@ -93,7 +96,7 @@ func (a *attempt) weigh(reports []framed) facts {
 		f.Changes = append(f.Changes, r.rep.Changes...)
 		f.Signs = append(f.Signs, r.rep.Signs...)
 		unsure = unsure || r.rep.Unsure
-		f.Blocked = f.Blocked || r.rep.Blocked > 0
+		f.Blocked = f.Blocked || r.rep.Blocked > 0 && r.rep.Heard["click"] == 0
 		if a.loc == nil || r.frame == a.loc.frame {
 			mine = true
 		}
@@ -107,9 +110,15 @@ func (a *attempt) weigh(reports []framed) facts {
 	f.Changes = slices.Compact(f.Changes)
 	slices.Sort(f.Signs)
 	f.Signs = slices.Compact(f.Signs)
-	f.Delivered = f.Delivered || a.tab.Heard(a.key, a.work.types...) || f.Navigated || a.act.kind == kindSelect && a.dispatched && a.work.picked == "" ||
-		a.act.kind == kindType && slices.Contains(f.Changes, "form")
+	f.Delivered = f.Delivered || a.tab.Heard(a.key, a.work.types...) || f.Navigated || a.work.sure || a.act.kind == kindSelect && a.dispatched && a.work.picked == "" ||
+		a.act.enters() && slices.Contains(f.Changes, "form")
 	f.Blind = !mine && !f.Navigated
+	if a.work.given {
+		f.Changes = append(f.Changes, "form") // of a field that may be no part of the document
+	}
+	if !f.reacted() && a.otherTab {
+		f.Changes, unsure = []string{"another tab"}, true
+	}
 	certain := sure && len(caused) > 0 || f.Navigated || f.Dialogs+f.Popups+f.Choosers+f.Downloads > 0 || f.Pixels > 0
 	f.Unsure = !certain && (unsure || len(caused) > 0 && !sure && f.Mutations == 0 && len(f.Changes) == 0 && len(f.Signs) == 0)
 	return f
@@ -134,7 +143,8 @@ func (a *attempt) settleAction(ctx context.Context) (tool.Outcome, error) {
 // watch fills in the facts.
 func (a *attempt) watch(ctx context.Context) error {
 	first := firstLook
-	if a.act.kind == kindType || a.act.kind == kindSelect {
+	quick := a.act.enters() || a.act.kind == kindSelect || a.act.kind == kindEvaluate // whose own effect is seen at once
+	if quick {
 		first = typeLook
 	}
 	listens := make(chan bool, 1)
@@ -150,8 +160,12 @@ func (a *attempt) watch(ctx context.Context) error {
 	a.facts.Listens = <-listens
 	longer := time.Duration(0)
 	switch {
-	case !a.facts.Listens, a.facts.Blocked, !a.facts.Delivered && a.act.kind != kindType:
-	case a.act.kind == kindType || a.act.kind == kindSelect:
+	case !a.facts.Listens, a.facts.Blocked, !a.facts.Delivered && !a.act.enters(), a.act.kind == kindEvaluate:
+	case a.act.kind == kindHover:
+		if !a.facts.reacted() {
+			longer = hoverListen
+		}
+	case quick:
 		if a.facts.Mutations == 0 && a.facts.Requests == 0 && !a.facts.Navigated && a.facts.Dialogs == 0 {
 			longer = typeListen
 		}
@@ -167,6 +181,8 @@ func (a *attempt) watch(ctx context.Context) error {
 		if err := a.comeToRest(ctx); err != nil {
 			return err
 		}
+	} else {
+		a.otherTab = a.changedElsewhere(ctx)
 	}
 	a.facts = a.weigh(a.collect(ctx))
 	if a.facts.Unsure { // does it come again by itself?
@@ -202,7 +218,7 @@ func (a *attempt) watchLonger(ctx context.Context, until time.Duration) error {
 				return err
 			}
 		}
-		if a.facts.reacted() && a.act.kind != kindType && a.act.kind != kindSelect || a.facts.Watched >= until {
+		if a.facts.reacted() && !a.act.enters() && a.act.kind != kindSelect || a.facts.Watched >= until {
 			return nil
 		}
 	}
@@ -310,6 +326,8 @@ func (a *attempt) comeToRest(ctx context.Context) error {
 // listened are the event types through which a page can react to an action.
 var listened = map[kind]map[string]bool{
 	kindClick: set("pointerdown", "mousedown", "pointerup", "mouseup", "click", "auxclick", "contextmenu", "dblclick", "submit", "change", "input", "toggle", "touchstart", "touchend"),
+	kindHover: set("pointerenter", "mouseenter", "pointerover", "mouseover", "pointermove", "mousemove"),
+	kindDrag:  set("pointerdown", "mousedown", "pointermove", "mousemove", "pointerup", "mouseup", "touchstart", "touchmove", "touchend", "dragstart", "dragover", "drop", "dragend"),
 	kindPress: set("keydown", "keypress", "keyup", "input", "beforeinput", "change", "submit", "click", "focusin", "focus", "blur", "scroll"),
 	kindType:  set("input", "beforeinput", "change", "keydown", "keyup", "keypress", "compositionend", "focus", "focusin", "blur", "focusout", "submit"),
 }
@@ -325,17 +343,19 @@ func set(names ...string) map[string]bool {
 // listens reports whether anything of the page's listens to the action. Not knowing counts as yes.
 func (a *attempt) listens(ctx context.Context) bool {
 	types := listened[a.act.kind]
-	if a.act.kind == kindCheck {
+	switch {
+	case a.act.ticks() || a.act.kind == kindDoubleClick:
 		types = listened[kindClick]
-	}
-	if a.act.kind == kindSelect {
+	case a.act.kind == kindSelect || a.act.enters():
 		types = listened[kindType]
+	case a.act.kind == kindEvaluate || a.act.kind == kindUpload:
+		return true // it may have started anything
 	}
 	frame, x, y := a.tab.Main(), -1.0, -1.0
 	if a.loc != nil {
 		frame, x, y = a.loc.frame, a.loc.fx, a.loc.fy
 	}
-	if a.work.byKey || a.act.kind == kindType {
+	if a.work.byKey || a.act.enters() {
 		x, y = -1, -1
 	}
 	yes, err := frame.Listens(ctx, x, y, types)
@@ -350,25 +370,44 @@ func (a *attempt) outcome(ctx context.Context, effect tool.Effect, changed bool,
 	}
 	on := a.acted()
 	t := o.target
+	tabs, files, dialogs := a.openedTabs(ctx), a.saved(ctx), a.dialogsSince()
 	switch a.act.kind {
 	case kindClick:
-		a.result = &gen.ClickResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed}
+		a.result = &gen.ClickResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed, OpenedTabs: tabs, Downloads: files, Dialogs: dialogs}
+	case kindDoubleClick:
+		a.result = &gen.DoubleClickResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed, OpenedTabs: tabs, Downloads: files, Dialogs: dialogs}
+	case kindHover:
+		a.result = &gen.HoverResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed, OpenedTabs: tabs, Downloads: files, Dialogs: dialogs}
+	case kindDrag:
+		a.result = &gen.DragResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed, OpenedTabs: tabs, Downloads: files, Dialogs: dialogs}
 	case kindPress:
-		a.result = &gen.PressResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed}
+		a.result = &gen.PressResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed, OpenedTabs: tabs, Downloads: files, Dialogs: dialogs}
 	case kindType:
-		r := &gen.TypeResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed}
+		r := &gen.TypeResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed, OpenedTabs: tabs, Downloads: files, Dialogs: dialogs}
 		if t.Exists && a.work.hadValue {
 			r.Value = &t.Value
 		}
 		a.result = r
+	case kindClear:
+		r := &gen.ClearResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed, OpenedTabs: tabs, Downloads: files, Dialogs: dialogs}
+		if h, err := a.holds(ctx, ""); err == nil { // a field that is gone is not empty
+			r.Empty = h.Empty
+		}
+		a.result = r
 	case kindSelect:
-		r := &gen.SelectResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed, Selected: t.SelectedLabels}
+		r := &gen.SelectResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed, OpenedTabs: tabs, Downloads: files, Dialogs: dialogs, Selected: t.SelectedLabels}
 		if a.work.picked != "" && len(r.Selected) == 0 {
 			r.Selected = []string{}
 		}
 		a.result = r
 	case kindCheck:
-		a.result = &gen.CheckResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed, Checked: t.Checked}
+		a.result = &gen.CheckResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed, OpenedTabs: tabs, Downloads: files, Dialogs: dialogs, Checked: t.Checked}
+	case kindUncheck:
+		a.result = &gen.UncheckResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed, OpenedTabs: tabs, Downloads: files, Dialogs: dialogs, Checked: t.Checked}
+	case kindUpload:
+		a.result = &gen.UploadResult{URL: o.url, Title: o.title, ActedOn: on, Changed: changed, OpenedTabs: tabs, Downloads: files, Dialogs: dialogs, Files: a.filesTaken(ctx)}
+	case kindEvaluate:
+		a.result = &gen.EvaluateResult{Value: a.work.returned, Truncated: a.work.cut, Changed: changed}
 	}
 	return tool.Outcome{Result: a.result, Effect: effect, Proof: proof}, nil
 }
@@ -385,4 +424,35 @@ func (a *attempt) acted() string {
 		s += fmt.Sprintf(" (%s before)", n)
 	}
 	return s
+}
+
+// changedElsewhere reports whether something changed in another tab of the run since the dispatch: a window may act on the one that opened it.
+func (a *attempt) changedElsewhere(ctx context.Context) bool {
+	a.x.pool.mu.Lock()
+	var others []*page.Tab
+	for _, t := range a.s.others {
+		others = append(others, t)
+	}
+	a.x.pool.mu.Unlock()
+	for _, t := range others {
+		if t.Dead() != nil {
+			continue
+		}
+		for _, f := range t.Frames() {
+			var ago float64
+			if err := f.Eval(ctx, &ago, "sinceChange"); err == nil && ago < float64(time.Since(a.sent.At).Milliseconds()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// dialogsSince are the JavaScript dialogs since the dispatch, and how they were answered.
+func (a *attempt) dialogsSince() []*gen.AnsweredDialog {
+	ds := a.tab.Since(a.sent).Dialogs
+	if len(ds) == 0 {
+		return nil
+	}
+	return answered(ds)
 }

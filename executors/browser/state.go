@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -25,6 +26,23 @@ type checkpoint struct {
 	// URL is the last address, Cookies what it had stored in them.
 	URL     string            `json:"url"`
 	Cookies []*network.Cookie `json:"cookies,omitempty"`
+	Storage *stored           `json:"storage,omitempty"`
+}
+
+// stored is what the page at the last address had put into its storage. Too much of it is not kept at all: half of a state is worse than none.
+type stored struct {
+	Origin  string            `json:"origin"`
+	Local   map[string]string `json:"local"`
+	Session map[string]string `json:"session"`
+}
+
+func (s *stored) empty() bool { return s == nil || len(s.Local)+len(s.Session) == 0 }
+
+func (s *stored) same(o *stored) bool {
+	if s.empty() || o.empty() {
+		return s.empty() && o.empty()
+	}
+	return s.Origin == o.Origin && maps.Equal(s.Local, o.Local) && maps.Equal(s.Session, o.Session)
 }
 
 // checkpoints keeps one file a run.

@@ -48,7 +48,7 @@ var flags = []string{
 	"--component-updater=url-source=http://127.0.0.1:1/", // it asks for updates of components and extensions otherwise
 	"--extensions-update-frequency=1000000",
 	"--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,CertificateTransparencyComponentUpdater," +
-		"AutofillServerCommunication,InterestFeedContentSuggestions,NetworkTimeServiceQuerying,PaintHolding,AccountConsistency",
+		"AutofillServerCommunication,InterestFeedContentSuggestions,NetworkTimeServiceQuerying,PaintHolding,AccountConsistency,BackForwardCache",
 }
 
 // arguments of a browser with this profile directory.

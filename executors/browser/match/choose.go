@@ -113,6 +113,9 @@ func Choose(q Query, cs []Candidate, strictRole bool) Choice {
 	left := all
 	lacking := func(what string) Choice { return Choice{Verdict: NotFound, Lacking: what} }
 	rank := Exact
+	if len(left) == 0 {
+		return lacking("name")
+	}
 	if !q.Any {
 		left, rank = best(left, func(i int) Rank { return Best(q.Name, cs[i].Names) })
 		if rank == None {

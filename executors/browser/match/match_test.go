@@ -111,3 +111,11 @@ func TestChoose(t *testing.T) {
 		})
 	}
 }
+
+// A selector that nothing matches any more, or a reference of an element that is gone, names no candidate at all.
+func TestNoCandidates(t *testing.T) {
+	t.Parallel()
+	if got := Choose(Query{Any: true}, nil, false); got.Verdict != NotFound {
+		t.Errorf("%+v", got)
+	}
+}

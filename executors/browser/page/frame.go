@@ -218,6 +218,13 @@ func (f *Frame) URL() string {
 	return f.url
 }
 
+// Loader names the frame's present document: another one has another name.
+func (f *Frame) Loader() string {
+	f.tab.mu.Lock()
+	defer f.tab.mu.Unlock()
+	return string(f.loader)
+}
+
 // Session is the session of the frame's process.
 func (f *Frame) Session() *devtools.Session {
 	f.tab.mu.Lock()

@@ -52,6 +52,33 @@ func (t *Tab) Click(ctx context.Context, x, y float64, button string, m Modifier
 	return nil
 }
 
+// DoubleClick sends two clicks in one go, as Click does.
+func (t *Tab) DoubleClick(ctx context.Context, x, y float64, button string, m Modifiers) error {
+	bits := map[string]int64{"left": 1, "right": 2, "middle": 4}
+	ev := input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: x, Y: y, Modifiers: int64(m)}
+	sent := []*devtools.Pending[empty]{devtools.Start(t.session, input.DispatchMouseEvent, ev)}
+	for n := int64(1); n <= 2; n++ {
+		press, release := ev, ev
+		press.Type, press.Button, press.Buttons, press.ClickCount = input.DispatchMouseEventTypeMousePressed, input.MouseButton(button), bits[button], n
+		release.Type, release.Button, release.ClickCount = input.DispatchMouseEventTypeMouseReleased, input.MouseButton(button), n
+		sent = append(sent, devtools.Start(t.session, input.DispatchMouseEvent, press), devtools.Start(t.session, input.DispatchMouseEvent, release))
+	}
+	for _, p := range sent {
+		if err := ack(ctx, p); err != nil {
+			return fmt.Errorf("double-click at (%.0f, %.0f): %w", x, y, err)
+		}
+	}
+	return nil
+}
+
+// Wheel turns the mouse wheel over a point.
+func (t *Tab) Wheel(ctx context.Context, at Point, dx, dy float64) error {
+	if err := ack(ctx, devtools.Start(t.session, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseWheel, X: at.X, Y: at.Y, DeltaX: dx, DeltaY: dy})); err != nil {
+		return fmt.Errorf("scroll at (%.0f, %.0f): %w", at.X, at.Y, err)
+	}
+	return nil
+}
+
 // ack waits until an input event was taken. An event that took its own document away is as good as taken.
 func ack(ctx context.Context, p *devtools.Pending[empty]) error {
 	_, err := p.Wait(ctx)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
-	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 
@@ -19,12 +18,6 @@ import (
 
 // maxLogged bounds each list of a tab's log; the oldest half goes when it is full.
 const maxLogged = 4000
-
-// Dialog is a JavaScript dialog (alert, confirm, prompt, beforeunload), which was answered at once.
-type Dialog struct {
-	Type    string `json:"type"`
-	Message string `json:"message"`
-}
 
 // Request is a network request of the page or of one of its frames.
 type Request struct {
@@ -39,6 +32,12 @@ type Request struct {
 	// Stream reports a connection that stays open by its nature: a WebSocket, an event source.
 	Stream bool
 	At     time.Time
+	// Type is document, fetch, xhr, script, …
+	Type string
+	// Took is from the request to the end of the answer, 0 while it is open.
+	Took time.Duration
+	// Problem is why there was no answer.
+	Problem string
 
 	id     network.RequestID
 	loader cdp.LoaderID
@@ -64,6 +63,9 @@ type log struct {
 	choosers, popups           int
 	windows                    []target.ID
 	downloads                  int
+	files                      []*File
+	console                    []Message
+	consoleCut                 bool
 }
 
 // Mark is a moment in a tab's log.
@@ -80,6 +82,7 @@ func (l *log) navigated(id cdp.LoaderID) {
 	l.navigations++
 	l.loader = id
 	l.arrived = time.Now()
+	l.console, l.consoleCut = nil, false
 }
 
 func (l *log) dialog(d Dialog) {
@@ -108,6 +111,9 @@ func (l *log) event(ev devtools.Event) bool {
 		}
 	case network.LoadingFailed.Method:
 		if e, ok := devtools.As(ev, network.LoadingFailed); ok {
+			if r := l.open[e.RequestID]; r != nil && r.Status == 0 { // an answer whose body nobody reads is broken off, and was an answer
+				r.Problem = e.ErrorText
+			}
 			l.finish(e.RequestID)
 		}
 	case network.WebSocketFrameSent.Method:
@@ -127,10 +133,8 @@ func (l *log) event(ev devtools.Event) bool {
 				l.exceptions = append([]string(nil), l.exceptions[maxLogged/2:]...)
 			}
 		}
-	case cdppage.FileChooserOpened.Method:
-		l.choosers++
 	default:
-		return false
+		return l.consoleEvent(ev)
 	}
 	return true
 }
@@ -145,7 +149,7 @@ func (l *log) request(e network.EventRequestWillBeSent) {
 		}
 		l.finish(e.RequestID)
 	}
-	r := &Request{Method: e.Request.Method, URL: e.Request.URL, At: time.Now(), Open: true, id: e.RequestID, loader: e.LoaderID,
+	r := &Request{Method: e.Request.Method, URL: e.Request.URL, At: time.Now(), Open: true, Type: strings.ToLower(string(e.Type)), id: e.RequestID, loader: e.LoaderID,
 		Document: e.Type == network.ResourceTypeDocument, Stream: e.Type == network.ResourceTypeEventSource || e.Type == network.ResourceTypeWebSocket || e.Type == network.ResourceTypeMedia}
 	l.open[e.RequestID] = r
 	l.add(r)
@@ -161,7 +165,7 @@ func (l *log) add(r *Request) {
 
 func (l *log) finish(id network.RequestID) {
 	if r := l.open[id]; r != nil {
-		r.Open = false
+		r.Open, r.Took = false, max(time.Since(r.At), time.Millisecond)
 		delete(l.open, id)
 	}
 }
@@ -222,6 +226,13 @@ func (t *Tab) since(m Mark) News {
 	return n
 }
 
+// Requests are all requests that are remembered, the latest last.
+func (t *Tab) Requests() []Request {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.since(Mark{}).Requests
+}
+
 // youngPage is the age up to which a page may not have shown yet what it does by itself.
 const youngPage = 1500 * time.Millisecond
 
@@ -274,12 +285,24 @@ func (t *Tab) Popup(id target.ID) {
 // maxWindows bounds the windows that are remembered.
 const maxWindows = 20
 
+// Windows are the windows that the page opened since the mark, at most the latest 20 of them.
+func (t *Tab) Windows(m Mark) []target.ID {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	opened := min(t.log.popups-m.Popups, len(t.log.windows))
+	return slices.Clone(t.log.windows[len(t.log.windows)-opened:])
+}
+
+// Opened reports whether the page opened that window.
+func (t *Tab) Opened(id target.ID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Contains(t.log.windows, id)
+}
+
 // AwaitWindows waits until the windows that the page opened since the mark are loaded, or gone, at most max.
 func (t *Tab) AwaitWindows(ctx context.Context, m Mark, max time.Duration) {
-	t.mu.Lock()
-	opened := min(t.log.popups-m.Popups, len(t.log.windows))
-	ids := slices.Clone(t.log.windows[len(t.log.windows)-opened:])
-	t.mu.Unlock()
+	ids := t.Windows(m)
 	ctx, cancel := context.WithTimeout(ctx, max)
 	defer cancel()
 	conn := t.session.Conn()
@@ -298,12 +321,4 @@ func (t *Tab) AwaitWindows(ctx context.Context, m Mark, max time.Duration) {
 		}
 		devtools.Start(conn.Browser(), target.DetachFromTarget, target.DetachFromTargetParams{SessionID: s.ID})
 	}
-}
-
-// Download counts a download that the page began.
-func (t *Tab) Download() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.log.downloads++
-	t.tell()
 }

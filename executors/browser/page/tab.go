@@ -9,6 +9,8 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
@@ -38,6 +40,9 @@ type Tab struct {
 	log     log
 	told    []told
 	leaving bool // whether beforeunload may be answered with leaving
+	reply   *Reply
+	chooser *Chooser // the latest file chooser, since AwaitChooser was armed
+	dragged *input.DragData
 }
 
 // told is a word from the script of a frame's world.
@@ -93,6 +98,7 @@ func (t *Tab) setUp(ctx context.Context, s *devtools.Session, paused bool) error
 		wait(ctx, devtools.Start(s, runtime.Enable, cdp.Empty{})),
 		wait(ctx, devtools.Start(s, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: script, WorldName: worldName})),
 		wait(ctx, devtools.Start(s, network.Enable, network.EnableParams{})),
+		wait(ctx, devtools.Start(s, cdplog.Enable, cdp.Empty{})),
 		wait(ctx, devtools.Start(s, target.SetAutoAttach, target.SetAutoAttachParams{AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: &yes,
 			Filter: target.Filter{{Type: "iframe"}}})),
 	}
@@ -161,9 +167,18 @@ func (t *Tab) event(ev devtools.Event) {
 	switch ev.Method {
 	case cdppage.JavascriptDialogOpening.Method:
 		if e, ok := devtools.As(ev, cdppage.JavascriptDialogOpening); ok {
-			t.log.dialog(Dialog{Type: string(e.Type), Message: e.Message})
-			accept := e.Type == cdppage.DialogTypeAlert || e.Type == cdppage.DialogTypeBeforeunload && t.leaving
-			go t.answer(ev.Session, accept)
+			accept, text := t.decide(e)
+			t.log.dialog(Dialog{Type: string(e.Type), Message: e.Message, Accepted: accept})
+			go t.answer(ev.Session, accept, text)
+		}
+	case cdppage.FileChooserOpened.Method:
+		if e, ok := devtools.As(ev, cdppage.FileChooserOpened); ok {
+			t.log.choosers++
+			t.chooser = &Chooser{session: ev.Session, node: e.BackendNodeID, Multiple: e.Mode == cdppage.FileChooserOpenedModeSelectMultiple}
+		}
+	case input.DragIntercepted.Method:
+		if e, ok := devtools.As(ev, input.DragIntercepted); ok {
+			t.dragged = e.Data
 		}
 	case runtime.BindingCalled.Method:
 		if e, ok := devtools.As(ev, runtime.BindingCalled); ok && e.Name == binding {
@@ -218,16 +233,6 @@ func (t *Tab) adopt(s *devtools.Session, id cdp.FrameID) {
 	t.mu.Lock()
 	t.tell()
 	t.mu.Unlock()
-}
-
-// answer answers a JavaScript dialog. Alerts are acknowledged; confirmations and prompts are dismissed.
-func (t *Tab) answer(s *devtools.Session, accept bool) {
-	ctx, cancel := context.WithTimeout(t.life, 10*time.Second)
-	defer cancel()
-	if _, err := devtools.Call(ctx, s, cdppage.HandleJavaScriptDialog, cdppage.HandleJavaScriptDialogParams{Accept: accept}); err != nil && s != t.session {
-		// a dialog of an out-of-process frame is answered by the tab's own session
-		_, _ = devtools.Call(ctx, t.session, cdppage.HandleJavaScriptDialog, cdppage.HandleJavaScriptDialogParams{Accept: accept})
-	}
 }
 
 // tell wakes who waits for news. The caller holds the lock.

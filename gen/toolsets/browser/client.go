@@ -38,6 +38,45 @@ func (c *Client) Navigate(ctx context.Context, p *NavigatePayload) (*NavigateRes
 	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: NavigateID, Arguments: args}, documentNavigateResult, decodeNavigateResult)
 }
 
+// Back calls browser.back. Go back to the previous page of the tab's history
+// and wait until it is ready.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) Back(ctx context.Context, p *BackPayload) (*BackResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentBackPayload, encodeBackPayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: BackID, Arguments: args}, documentBackResult, decodeBackResult)
+}
+
+// Forward calls browser.forward. Go forward to the next page of the tab's
+// history and wait until it is ready.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) Forward(ctx context.Context, p *ForwardPayload) (*ForwardResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentForwardPayload, encodeForwardPayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: ForwardID, Arguments: args}, documentForwardResult, decodeForwardResult)
+}
+
+// Reload calls browser.reload. Load the current page anew. Refused for a page
+// that is the answer to a form sent by POST, because that would send it again.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) Reload(ctx context.Context, p *ReloadPayload) (*ReloadResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentReloadPayload, encodeReloadPayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: ReloadID, Arguments: args}, documentReloadResult, decodeReloadResult)
+}
+
 // Snapshot calls browser.snapshot. Read the page as a compact tree of roles,
 // names, states and refs. A ref can be used as target.ref.
 //
@@ -76,6 +115,45 @@ func (c *Client) Click(ctx context.Context, p *ClickPayload) (*ClickResult, *too
 	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: ClickID, Arguments: args}, documentClickResult, decodeClickResult)
 }
 
+// DoubleClick calls browser.double_click. Double-click an element: found and
+// checked as for a click.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) DoubleClick(ctx context.Context, p *DoubleClickPayload) (*DoubleClickResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentDoubleClickPayload, encodeDoubleClickPayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: DoubleClickID, Arguments: args}, documentDoubleClickResult, decodeDoubleClickResult)
+}
+
+// Hover calls browser.hover. Point the mouse at an element, and leave it
+// there: menus and tips that open on hover stay open for the next call.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) Hover(ctx context.Context, p *HoverPayload) (*HoverResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentHoverPayload, encodeHoverPayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: HoverID, Arguments: args}, documentHoverResult, decodeHoverResult)
+}
+
+// Drag calls browser.drag. Drag an element onto another one, or by a distance.
+// Works for HTML drag and drop and for pages that follow the pointer.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) Drag(ctx context.Context, p *DragPayload) (*DragResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentDragPayload, encodeDragPayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: DragID, Arguments: args}, documentDragResult, decodeDragResult)
+}
+
 // Type calls browser.type. Put text into a field, replacing what is there, and
 // read it back.
 //
@@ -87,6 +165,18 @@ func (c *Client) Type(ctx context.Context, p *TypePayload) (*TypeResult, *tool.R
 		return nil, nil, err
 	}
 	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: TypeID, Arguments: args}, documentTypeResult, decodeTypeResult)
+}
+
+// Clear calls browser.clear. Empty a field, and read it back.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) Clear(ctx context.Context, p *ClearPayload) (*ClearResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentClearPayload, encodeClearPayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: ClearID, Arguments: args}, documentClearResult, decodeClearResult)
 }
 
 // Press calls browser.press. Press a key or a combination, in an element or in
@@ -125,6 +215,125 @@ func (c *Client) Check(ctx context.Context, p *CheckPayload) (*CheckResult, *too
 		return nil, nil, err
 	}
 	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: CheckID, Arguments: args}, documentCheckResult, decodeCheckResult)
+}
+
+// Uncheck calls browser.uncheck. Untick a checkbox or switch; one that is not
+// ticked is left alone.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) Uncheck(ctx context.Context, p *UncheckPayload) (*UncheckResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentUncheckPayload, encodeUncheckPayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: UncheckID, Arguments: args}, documentUncheckResult, decodeUncheckResult)
+}
+
+// Upload calls browser.upload. Choose files of the workspace for a file field,
+// a button that opens a file chooser, or an area that takes dropped files.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) Upload(ctx context.Context, p *UploadPayload) (*UploadResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentUploadPayload, encodeUploadPayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: UploadID, Arguments: args}, documentUploadResult, decodeUploadResult)
+}
+
+// Scroll calls browser.scroll. Bring an element into view; or scroll the page,
+// or the part of it that holds the target, in a direction; or scroll on until
+// something appears (long and virtualised lists).
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) Scroll(ctx context.Context, p *ScrollPayload) (*ScrollResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentScrollPayload, encodeScrollPayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: ScrollID, Arguments: args}, documentScrollResult, decodeScrollResult)
+}
+
+// FillForm calls browser.fill_form. Fill in several fields at once: text,
+// options, boxes, radio buttons, sliders, dates. Each is read back.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) FillForm(ctx context.Context, p *FillFormPayload) (*FillFormResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentFillFormPayload, encodeFillFormPayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: FillFormID, Arguments: args}, documentFillFormResult, decodeFillFormResult)
+}
+
+// Dialog calls browser.dialog. Say how the dialogs (confirm, prompt,
+// beforeunload) of the next action are to be answered; without it they are
+// dismissed. Also lists the latest dialogs.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) Dialog(ctx context.Context, p *DialogPayload) (*DialogResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentDialogPayload, encodeDialogPayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: DialogID, Arguments: args}, documentDialogResult, decodeDialogResult)
+}
+
+// Tabs calls browser.tabs. List the tabs of the run, open one, switch to one,
+// or close one. What a page opens in a new tab or window is listed here.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) Tabs(ctx context.Context, p *TabsPayload) (*TabsResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentTabsPayload, encodeTabsPayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: TabsID, Arguments: args}, documentTabsResult, decodeTabsResult)
+}
+
+// Console calls browser.console. Read the messages of the page's console, the
+// latest last.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) Console(ctx context.Context, p *ConsolePayload) (*ConsoleResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentConsolePayload, encodeConsolePayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: ConsoleID, Arguments: args}, documentConsoleResult, decodeConsoleResult)
+}
+
+// Network calls browser.network. List the requests of the page, with their
+// answers' status, the latest last.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) Network(ctx context.Context, p *NetworkPayload) (*NetworkResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentNetworkPayload, encodeNetworkPayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: NetworkID, Arguments: args}, documentNetworkResult, decodeNetworkResult)
+}
+
+// Evaluate calls browser.evaluate. Run a JavaScript function in the page and
+// read what it returns. What it does to the page is observed like any action.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) Evaluate(ctx context.Context, p *EvaluatePayload) (*EvaluateResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentEvaluatePayload, encodeEvaluatePayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: EvaluateID, Arguments: args}, documentEvaluateResult, decodeEvaluateResult)
 }
 
 // WaitFor calls browser.wait_for. Wait until a text or an element appears or

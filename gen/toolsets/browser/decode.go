@@ -73,6 +73,209 @@ func decodeNavigateResult(d *tool.Decoder) *NavigateResult {
 	return v
 }
 
+func decodeBackPayload(d *tool.Decoder) *BackPayload {
+	v := &BackPayload{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "expect":
+			if d.First(seen[:], 0) {
+				v.Expect = tool.DecodeArray(d, ruleBackPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleBackPayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 1) {
+				v.Intent = new(d.String(ruleBackPayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsBackPayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsBackPayload)
+	return v
+}
+
+func decodeBackResult(d *tool.Decoder) *BackResult {
+	v := &BackResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "url":
+			if d.First(seen[:], 0) {
+				v.URL = d.String(nil)
+			}
+		case "title":
+			if d.First(seen[:], 1) {
+				v.Title = d.String(nil)
+			}
+		case "status":
+			if d.First(seen[:], 2) {
+				v.Status = int(d.Integer(tool.AnyInt64))
+			}
+		case "dialogs":
+			if d.First(seen[:], 3) {
+				v.Dialogs = tool.DecodeArray(d, nil, decodeAnsweredDialog)
+			}
+		default:
+			d.Unknown(fieldsBackResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsBackResult)
+	return v
+}
+
+func decodeAnsweredDialog(d *tool.Decoder) *AnsweredDialog {
+	v := &AnsweredDialog{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "type":
+			if d.First(seen[:], 0) {
+				v.Type = d.String(nil)
+			}
+		case "message":
+			if d.First(seen[:], 1) {
+				v.Message = d.String(nil)
+			}
+		case "accepted":
+			if d.First(seen[:], 2) {
+				v.Accepted = d.Bool(nil)
+			}
+		default:
+			d.Unknown(fieldsAnsweredDialog)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsAnsweredDialog)
+	return v
+}
+
+func decodeForwardPayload(d *tool.Decoder) *ForwardPayload {
+	v := &ForwardPayload{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "expect":
+			if d.First(seen[:], 0) {
+				v.Expect = tool.DecodeArray(d, ruleForwardPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleForwardPayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 1) {
+				v.Intent = new(d.String(ruleForwardPayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsForwardPayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsForwardPayload)
+	return v
+}
+
+func decodeForwardResult(d *tool.Decoder) *ForwardResult {
+	v := &ForwardResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "url":
+			if d.First(seen[:], 0) {
+				v.URL = d.String(nil)
+			}
+		case "title":
+			if d.First(seen[:], 1) {
+				v.Title = d.String(nil)
+			}
+		case "status":
+			if d.First(seen[:], 2) {
+				v.Status = int(d.Integer(tool.AnyInt64))
+			}
+		case "dialogs":
+			if d.First(seen[:], 3) {
+				v.Dialogs = tool.DecodeArray(d, nil, decodeAnsweredDialog)
+			}
+		default:
+			d.Unknown(fieldsForwardResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsForwardResult)
+	return v
+}
+
+func decodeReloadPayload(d *tool.Decoder) *ReloadPayload {
+	v := &ReloadPayload{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "expect":
+			if d.First(seen[:], 0) {
+				v.Expect = tool.DecodeArray(d, ruleReloadPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleReloadPayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 1) {
+				v.Intent = new(d.String(ruleReloadPayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsReloadPayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsReloadPayload)
+	return v
+}
+
+func decodeReloadResult(d *tool.Decoder) *ReloadResult {
+	v := &ReloadResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "url":
+			if d.First(seen[:], 0) {
+				v.URL = d.String(nil)
+			}
+		case "title":
+			if d.First(seen[:], 1) {
+				v.Title = d.String(nil)
+			}
+		case "status":
+			if d.First(seen[:], 2) {
+				v.Status = int(d.Integer(tool.AnyInt64))
+			}
+		case "dialogs":
+			if d.First(seen[:], 3) {
+				v.Dialogs = tool.DecodeArray(d, nil, decodeAnsweredDialog)
+			}
+		default:
+			d.Unknown(fieldsReloadResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsReloadResult)
+	return v
+}
+
 func decodeSnapshotPayload(d *tool.Decoder) *SnapshotPayload {
 	v := NewSnapshotPayload()
 	start, ok := d.Object()
@@ -90,12 +293,16 @@ func decodeSnapshotPayload(d *tool.Decoder) *SnapshotPayload {
 			if d.First(seen[:], 1) {
 				v.MaxChars = int(d.Integer(ruleSnapshotPayloadMaxChars))
 			}
-		case "expect":
+		case "only_changes":
 			if d.First(seen[:], 2) {
+				v.OnlyChanges = d.Bool(nil)
+			}
+		case "expect":
+			if d.First(seen[:], 3) {
 				v.Expect = tool.DecodeArray(d, ruleSnapshotPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleSnapshotPayloadExpectItem) })
 			}
 		case "intent":
-			if d.First(seen[:], 3) {
+			if d.First(seen[:], 4) {
 				v.Intent = new(d.String(ruleSnapshotPayloadIntent))
 			}
 		default:
@@ -179,6 +386,10 @@ func decodeSnapshotResult(d *tool.Decoder) *SnapshotResult {
 		case "truncated":
 			if d.First(seen[:], 3) {
 				v.Truncated = d.Bool(nil)
+			}
+		case "changes":
+			if d.First(seen[:], 4) {
+				v.Changes = d.Bool(nil)
 			}
 		default:
 			d.Unknown(fieldsSnapshotResult)
@@ -312,11 +523,302 @@ func decodeClickResult(d *tool.Decoder) *ClickResult {
 			if d.First(seen[:], 3) {
 				v.Changed = d.Bool(nil)
 			}
+		case "opened_tabs":
+			if d.First(seen[:], 4) {
+				v.OpenedTabs = tool.DecodeArray(d, nil, func(d *tool.Decoder) string { return d.String(nil) })
+			}
+		case "downloads":
+			if d.First(seen[:], 5) {
+				v.Downloads = tool.DecodeArray(d, nil, decodeDownload)
+			}
+		case "dialogs":
+			if d.First(seen[:], 6) {
+				v.Dialogs = tool.DecodeArray(d, nil, decodeAnsweredDialog)
+			}
 		default:
 			d.Unknown(fieldsClickResult)
 		}
 	}
 	d.EndObject(start, seen[:], fieldsClickResult)
+	return v
+}
+
+func decodeDownload(d *tool.Decoder) *Download {
+	v := &Download{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "name":
+			if d.First(seen[:], 0) {
+				v.Name = d.String(nil)
+			}
+		case "url":
+			if d.First(seen[:], 1) {
+				v.URL = d.String(nil)
+			}
+		case "bytes":
+			if d.First(seen[:], 2) {
+				v.Bytes = int(d.Integer(tool.AnyInt64))
+			}
+		case "artifact":
+			if d.First(seen[:], 3) {
+				v.Artifact = new(d.String(ruleDownloadArtifact))
+			}
+		case "problem":
+			if d.First(seen[:], 4) {
+				v.Problem = new(d.String(nil))
+			}
+		default:
+			d.Unknown(fieldsDownload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsDownload)
+	return v
+}
+
+func decodeDoubleClickPayload(d *tool.Decoder) *DoubleClickPayload {
+	v := NewDoubleClickPayload()
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "target":
+			if d.First(seen[:], 0) {
+				v.Target = decodeTarget(d)
+			}
+		case "button":
+			if d.First(seen[:], 1) {
+				v.Button = d.String(ruleDoubleClickPayloadButton)
+			}
+		case "modifiers":
+			if d.First(seen[:], 2) {
+				v.Modifiers = tool.DecodeArray(d, ruleDoubleClickPayloadModifiers, func(d *tool.Decoder) string { return d.String(ruleDoubleClickPayloadModifiersItem) })
+			}
+		case "expect":
+			if d.First(seen[:], 3) {
+				v.Expect = tool.DecodeArray(d, ruleDoubleClickPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleDoubleClickPayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 4) {
+				v.Intent = new(d.String(ruleDoubleClickPayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsDoubleClickPayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsDoubleClickPayload)
+	return v
+}
+
+func decodeDoubleClickResult(d *tool.Decoder) *DoubleClickResult {
+	v := &DoubleClickResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "url":
+			if d.First(seen[:], 0) {
+				v.URL = d.String(nil)
+			}
+		case "title":
+			if d.First(seen[:], 1) {
+				v.Title = d.String(nil)
+			}
+		case "acted_on":
+			if d.First(seen[:], 2) {
+				v.ActedOn = d.String(nil)
+			}
+		case "changed":
+			if d.First(seen[:], 3) {
+				v.Changed = d.Bool(nil)
+			}
+		case "opened_tabs":
+			if d.First(seen[:], 4) {
+				v.OpenedTabs = tool.DecodeArray(d, nil, func(d *tool.Decoder) string { return d.String(nil) })
+			}
+		case "downloads":
+			if d.First(seen[:], 5) {
+				v.Downloads = tool.DecodeArray(d, nil, decodeDownload)
+			}
+		case "dialogs":
+			if d.First(seen[:], 6) {
+				v.Dialogs = tool.DecodeArray(d, nil, decodeAnsweredDialog)
+			}
+		default:
+			d.Unknown(fieldsDoubleClickResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsDoubleClickResult)
+	return v
+}
+
+func decodeHoverPayload(d *tool.Decoder) *HoverPayload {
+	v := &HoverPayload{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "target":
+			if d.First(seen[:], 0) {
+				v.Target = decodeTarget(d)
+			}
+		case "expect":
+			if d.First(seen[:], 1) {
+				v.Expect = tool.DecodeArray(d, ruleHoverPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleHoverPayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 2) {
+				v.Intent = new(d.String(ruleHoverPayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsHoverPayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsHoverPayload)
+	return v
+}
+
+func decodeHoverResult(d *tool.Decoder) *HoverResult {
+	v := &HoverResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "url":
+			if d.First(seen[:], 0) {
+				v.URL = d.String(nil)
+			}
+		case "title":
+			if d.First(seen[:], 1) {
+				v.Title = d.String(nil)
+			}
+		case "acted_on":
+			if d.First(seen[:], 2) {
+				v.ActedOn = d.String(nil)
+			}
+		case "changed":
+			if d.First(seen[:], 3) {
+				v.Changed = d.Bool(nil)
+			}
+		case "opened_tabs":
+			if d.First(seen[:], 4) {
+				v.OpenedTabs = tool.DecodeArray(d, nil, func(d *tool.Decoder) string { return d.String(nil) })
+			}
+		case "downloads":
+			if d.First(seen[:], 5) {
+				v.Downloads = tool.DecodeArray(d, nil, decodeDownload)
+			}
+		case "dialogs":
+			if d.First(seen[:], 6) {
+				v.Dialogs = tool.DecodeArray(d, nil, decodeAnsweredDialog)
+			}
+		default:
+			d.Unknown(fieldsHoverResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsHoverResult)
+	return v
+}
+
+func decodeDragPayload(d *tool.Decoder) *DragPayload {
+	v := &DragPayload{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "from":
+			if d.First(seen[:], 0) {
+				v.From = decodeTarget(d)
+			}
+		case "to":
+			if d.First(seen[:], 1) {
+				v.To = decodeTarget(d)
+			}
+		case "by_x":
+			if d.First(seen[:], 2) {
+				v.ByX = new(int(d.Integer(ruleDragPayloadByX)))
+			}
+		case "by_y":
+			if d.First(seen[:], 3) {
+				v.ByY = new(int(d.Integer(ruleDragPayloadByY)))
+			}
+		case "expect":
+			if d.First(seen[:], 4) {
+				v.Expect = tool.DecodeArray(d, ruleDragPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleDragPayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 5) {
+				v.Intent = new(d.String(ruleDragPayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsDragPayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsDragPayload)
+	return v
+}
+
+func decodeDragResult(d *tool.Decoder) *DragResult {
+	v := &DragResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "url":
+			if d.First(seen[:], 0) {
+				v.URL = d.String(nil)
+			}
+		case "title":
+			if d.First(seen[:], 1) {
+				v.Title = d.String(nil)
+			}
+		case "acted_on":
+			if d.First(seen[:], 2) {
+				v.ActedOn = d.String(nil)
+			}
+		case "changed":
+			if d.First(seen[:], 3) {
+				v.Changed = d.Bool(nil)
+			}
+		case "opened_tabs":
+			if d.First(seen[:], 4) {
+				v.OpenedTabs = tool.DecodeArray(d, nil, func(d *tool.Decoder) string { return d.String(nil) })
+			}
+		case "downloads":
+			if d.First(seen[:], 5) {
+				v.Downloads = tool.DecodeArray(d, nil, decodeDownload)
+			}
+		case "dialogs":
+			if d.First(seen[:], 6) {
+				v.Dialogs = tool.DecodeArray(d, nil, decodeAnsweredDialog)
+			}
+		default:
+			d.Unknown(fieldsDragResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsDragResult)
 	return v
 }
 
@@ -386,8 +888,20 @@ func decodeTypeResult(d *tool.Decoder) *TypeResult {
 			if d.First(seen[:], 3) {
 				v.Changed = d.Bool(nil)
 			}
-		case "value":
+		case "opened_tabs":
 			if d.First(seen[:], 4) {
+				v.OpenedTabs = tool.DecodeArray(d, nil, func(d *tool.Decoder) string { return d.String(nil) })
+			}
+		case "downloads":
+			if d.First(seen[:], 5) {
+				v.Downloads = tool.DecodeArray(d, nil, decodeDownload)
+			}
+		case "dialogs":
+			if d.First(seen[:], 6) {
+				v.Dialogs = tool.DecodeArray(d, nil, decodeAnsweredDialog)
+			}
+		case "value":
+			if d.First(seen[:], 7) {
 				v.Value = new(d.String(nil))
 			}
 		default:
@@ -395,6 +909,84 @@ func decodeTypeResult(d *tool.Decoder) *TypeResult {
 		}
 	}
 	d.EndObject(start, seen[:], fieldsTypeResult)
+	return v
+}
+
+func decodeClearPayload(d *tool.Decoder) *ClearPayload {
+	v := &ClearPayload{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "target":
+			if d.First(seen[:], 0) {
+				v.Target = decodeTarget(d)
+			}
+		case "expect":
+			if d.First(seen[:], 1) {
+				v.Expect = tool.DecodeArray(d, ruleClearPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleClearPayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 2) {
+				v.Intent = new(d.String(ruleClearPayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsClearPayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsClearPayload)
+	return v
+}
+
+func decodeClearResult(d *tool.Decoder) *ClearResult {
+	v := &ClearResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "url":
+			if d.First(seen[:], 0) {
+				v.URL = d.String(nil)
+			}
+		case "title":
+			if d.First(seen[:], 1) {
+				v.Title = d.String(nil)
+			}
+		case "acted_on":
+			if d.First(seen[:], 2) {
+				v.ActedOn = d.String(nil)
+			}
+		case "changed":
+			if d.First(seen[:], 3) {
+				v.Changed = d.Bool(nil)
+			}
+		case "opened_tabs":
+			if d.First(seen[:], 4) {
+				v.OpenedTabs = tool.DecodeArray(d, nil, func(d *tool.Decoder) string { return d.String(nil) })
+			}
+		case "downloads":
+			if d.First(seen[:], 5) {
+				v.Downloads = tool.DecodeArray(d, nil, decodeDownload)
+			}
+		case "dialogs":
+			if d.First(seen[:], 6) {
+				v.Dialogs = tool.DecodeArray(d, nil, decodeAnsweredDialog)
+			}
+		case "empty":
+			if d.First(seen[:], 7) {
+				v.Empty = d.Bool(nil)
+			}
+		default:
+			d.Unknown(fieldsClearResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsClearResult)
 	return v
 }
 
@@ -455,6 +1047,18 @@ func decodePressResult(d *tool.Decoder) *PressResult {
 		case "changed":
 			if d.First(seen[:], 3) {
 				v.Changed = d.Bool(nil)
+			}
+		case "opened_tabs":
+			if d.First(seen[:], 4) {
+				v.OpenedTabs = tool.DecodeArray(d, nil, func(d *tool.Decoder) string { return d.String(nil) })
+			}
+		case "downloads":
+			if d.First(seen[:], 5) {
+				v.Downloads = tool.DecodeArray(d, nil, decodeDownload)
+			}
+		case "dialogs":
+			if d.First(seen[:], 6) {
+				v.Dialogs = tool.DecodeArray(d, nil, decodeAnsweredDialog)
 			}
 		default:
 			d.Unknown(fieldsPressResult)
@@ -522,8 +1126,20 @@ func decodeSelectResult(d *tool.Decoder) *SelectResult {
 			if d.First(seen[:], 3) {
 				v.Changed = d.Bool(nil)
 			}
-		case "selected":
+		case "opened_tabs":
 			if d.First(seen[:], 4) {
+				v.OpenedTabs = tool.DecodeArray(d, nil, func(d *tool.Decoder) string { return d.String(nil) })
+			}
+		case "downloads":
+			if d.First(seen[:], 5) {
+				v.Downloads = tool.DecodeArray(d, nil, decodeDownload)
+			}
+		case "dialogs":
+			if d.First(seen[:], 6) {
+				v.Dialogs = tool.DecodeArray(d, nil, decodeAnsweredDialog)
+			}
+		case "selected":
+			if d.First(seen[:], 7) {
 				v.Selected = tool.DecodeArray(d, nil, func(d *tool.Decoder) string { return d.String(nil) })
 			}
 		default:
@@ -588,8 +1204,20 @@ func decodeCheckResult(d *tool.Decoder) *CheckResult {
 			if d.First(seen[:], 3) {
 				v.Changed = d.Bool(nil)
 			}
-		case "checked":
+		case "opened_tabs":
 			if d.First(seen[:], 4) {
+				v.OpenedTabs = tool.DecodeArray(d, nil, func(d *tool.Decoder) string { return d.String(nil) })
+			}
+		case "downloads":
+			if d.First(seen[:], 5) {
+				v.Downloads = tool.DecodeArray(d, nil, decodeDownload)
+			}
+		case "dialogs":
+			if d.First(seen[:], 6) {
+				v.Dialogs = tool.DecodeArray(d, nil, decodeAnsweredDialog)
+			}
+		case "checked":
+			if d.First(seen[:], 7) {
 				v.Checked = d.Bool(nil)
 			}
 		default:
@@ -597,6 +1225,817 @@ func decodeCheckResult(d *tool.Decoder) *CheckResult {
 		}
 	}
 	d.EndObject(start, seen[:], fieldsCheckResult)
+	return v
+}
+
+func decodeUncheckPayload(d *tool.Decoder) *UncheckPayload {
+	v := &UncheckPayload{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "target":
+			if d.First(seen[:], 0) {
+				v.Target = decodeTarget(d)
+			}
+		case "expect":
+			if d.First(seen[:], 1) {
+				v.Expect = tool.DecodeArray(d, ruleUncheckPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleUncheckPayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 2) {
+				v.Intent = new(d.String(ruleUncheckPayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsUncheckPayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsUncheckPayload)
+	return v
+}
+
+func decodeUncheckResult(d *tool.Decoder) *UncheckResult {
+	v := &UncheckResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "url":
+			if d.First(seen[:], 0) {
+				v.URL = d.String(nil)
+			}
+		case "title":
+			if d.First(seen[:], 1) {
+				v.Title = d.String(nil)
+			}
+		case "acted_on":
+			if d.First(seen[:], 2) {
+				v.ActedOn = d.String(nil)
+			}
+		case "changed":
+			if d.First(seen[:], 3) {
+				v.Changed = d.Bool(nil)
+			}
+		case "opened_tabs":
+			if d.First(seen[:], 4) {
+				v.OpenedTabs = tool.DecodeArray(d, nil, func(d *tool.Decoder) string { return d.String(nil) })
+			}
+		case "downloads":
+			if d.First(seen[:], 5) {
+				v.Downloads = tool.DecodeArray(d, nil, decodeDownload)
+			}
+		case "dialogs":
+			if d.First(seen[:], 6) {
+				v.Dialogs = tool.DecodeArray(d, nil, decodeAnsweredDialog)
+			}
+		case "checked":
+			if d.First(seen[:], 7) {
+				v.Checked = d.Bool(nil)
+			}
+		default:
+			d.Unknown(fieldsUncheckResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsUncheckResult)
+	return v
+}
+
+func decodeUploadPayload(d *tool.Decoder) *UploadPayload {
+	v := &UploadPayload{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "target":
+			if d.First(seen[:], 0) {
+				v.Target = decodeTarget(d)
+			}
+		case "paths":
+			if d.First(seen[:], 1) {
+				v.Paths = tool.DecodeArray(d, ruleUploadPayloadPaths, func(d *tool.Decoder) string { return d.String(ruleUploadPayloadPathsItem) })
+			}
+		case "expect":
+			if d.First(seen[:], 2) {
+				v.Expect = tool.DecodeArray(d, ruleUploadPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleUploadPayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 3) {
+				v.Intent = new(d.String(ruleUploadPayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsUploadPayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsUploadPayload)
+	return v
+}
+
+func decodeUploadResult(d *tool.Decoder) *UploadResult {
+	v := &UploadResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "url":
+			if d.First(seen[:], 0) {
+				v.URL = d.String(nil)
+			}
+		case "title":
+			if d.First(seen[:], 1) {
+				v.Title = d.String(nil)
+			}
+		case "acted_on":
+			if d.First(seen[:], 2) {
+				v.ActedOn = d.String(nil)
+			}
+		case "changed":
+			if d.First(seen[:], 3) {
+				v.Changed = d.Bool(nil)
+			}
+		case "opened_tabs":
+			if d.First(seen[:], 4) {
+				v.OpenedTabs = tool.DecodeArray(d, nil, func(d *tool.Decoder) string { return d.String(nil) })
+			}
+		case "downloads":
+			if d.First(seen[:], 5) {
+				v.Downloads = tool.DecodeArray(d, nil, decodeDownload)
+			}
+		case "dialogs":
+			if d.First(seen[:], 6) {
+				v.Dialogs = tool.DecodeArray(d, nil, decodeAnsweredDialog)
+			}
+		case "files":
+			if d.First(seen[:], 7) {
+				v.Files = tool.DecodeArray(d, nil, func(d *tool.Decoder) string { return d.String(nil) })
+			}
+		default:
+			d.Unknown(fieldsUploadResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsUploadResult)
+	return v
+}
+
+func decodeScrollPayload(d *tool.Decoder) *ScrollPayload {
+	v := &ScrollPayload{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "target":
+			if d.First(seen[:], 0) {
+				v.Target = decodeTarget(d)
+			}
+		case "direction":
+			if d.First(seen[:], 1) {
+				v.Direction = new(d.String(ruleScrollPayloadDirection))
+			}
+		case "amount":
+			if d.First(seen[:], 2) {
+				v.Amount = new(int(d.Integer(ruleScrollPayloadAmount)))
+			}
+		case "until":
+			if d.First(seen[:], 3) {
+				v.Until = decodeTarget(d)
+			}
+		case "expect":
+			if d.First(seen[:], 4) {
+				v.Expect = tool.DecodeArray(d, ruleScrollPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleScrollPayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 5) {
+				v.Intent = new(d.String(ruleScrollPayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsScrollPayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsScrollPayload)
+	return v
+}
+
+func decodeScrollResult(d *tool.Decoder) *ScrollResult {
+	v := &ScrollResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "url":
+			if d.First(seen[:], 0) {
+				v.URL = d.String(nil)
+			}
+		case "title":
+			if d.First(seen[:], 1) {
+				v.Title = d.String(nil)
+			}
+		case "acted_on":
+			if d.First(seen[:], 2) {
+				v.ActedOn = d.String(nil)
+			}
+		case "changed":
+			if d.First(seen[:], 3) {
+				v.Changed = d.Bool(nil)
+			}
+		case "opened_tabs":
+			if d.First(seen[:], 4) {
+				v.OpenedTabs = tool.DecodeArray(d, nil, func(d *tool.Decoder) string { return d.String(nil) })
+			}
+		case "downloads":
+			if d.First(seen[:], 5) {
+				v.Downloads = tool.DecodeArray(d, nil, decodeDownload)
+			}
+		case "dialogs":
+			if d.First(seen[:], 6) {
+				v.Dialogs = tool.DecodeArray(d, nil, decodeAnsweredDialog)
+			}
+		case "scrolled_x":
+			if d.First(seen[:], 7) {
+				v.ScrolledX = int(d.Integer(tool.AnyInt64))
+			}
+		case "scrolled_y":
+			if d.First(seen[:], 8) {
+				v.ScrolledY = int(d.Integer(tool.AnyInt64))
+			}
+		case "at_end":
+			if d.First(seen[:], 9) {
+				v.AtEnd = d.Bool(nil)
+			}
+		case "in_view":
+			if d.First(seen[:], 10) {
+				v.InView = d.Bool(nil)
+			}
+		default:
+			d.Unknown(fieldsScrollResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsScrollResult)
+	return v
+}
+
+func decodeFillFormPayload(d *tool.Decoder) *FillFormPayload {
+	v := &FillFormPayload{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "fields":
+			if d.First(seen[:], 0) {
+				v.Fields = tool.DecodeArray(d, ruleFillFormPayloadFields, decodeFormField)
+			}
+		case "expect":
+			if d.First(seen[:], 1) {
+				v.Expect = tool.DecodeArray(d, ruleFillFormPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleFillFormPayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 2) {
+				v.Intent = new(d.String(ruleFillFormPayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsFillFormPayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsFillFormPayload)
+	return v
+}
+
+func decodeFormField(d *tool.Decoder) *FormField {
+	v := &FormField{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "target":
+			if d.First(seen[:], 0) {
+				v.Target = decodeTarget(d)
+			}
+		case "value":
+			if d.First(seen[:], 1) {
+				v.Value = d.String(ruleFormFieldValue)
+			}
+		default:
+			d.Unknown(fieldsFormField)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsFormField)
+	return v
+}
+
+func decodeFillFormResult(d *tool.Decoder) *FillFormResult {
+	v := &FillFormResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "url":
+			if d.First(seen[:], 0) {
+				v.URL = d.String(nil)
+			}
+		case "title":
+			if d.First(seen[:], 1) {
+				v.Title = d.String(nil)
+			}
+		case "acted_on":
+			if d.First(seen[:], 2) {
+				v.ActedOn = d.String(nil)
+			}
+		case "changed":
+			if d.First(seen[:], 3) {
+				v.Changed = d.Bool(nil)
+			}
+		case "opened_tabs":
+			if d.First(seen[:], 4) {
+				v.OpenedTabs = tool.DecodeArray(d, nil, func(d *tool.Decoder) string { return d.String(nil) })
+			}
+		case "downloads":
+			if d.First(seen[:], 5) {
+				v.Downloads = tool.DecodeArray(d, nil, decodeDownload)
+			}
+		case "dialogs":
+			if d.First(seen[:], 6) {
+				v.Dialogs = tool.DecodeArray(d, nil, decodeAnsweredDialog)
+			}
+		case "fields":
+			if d.First(seen[:], 7) {
+				v.Fields = tool.DecodeArray(d, nil, decodeFilledField)
+			}
+		default:
+			d.Unknown(fieldsFillFormResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsFillFormResult)
+	return v
+}
+
+func decodeFilledField(d *tool.Decoder) *FilledField {
+	v := &FilledField{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "field":
+			if d.First(seen[:], 0) {
+				v.Field = d.String(nil)
+			}
+		case "value":
+			if d.First(seen[:], 1) {
+				v.Value = new(d.String(nil))
+			}
+		case "ok":
+			if d.First(seen[:], 2) {
+				v.OK = d.Bool(nil)
+			}
+		case "problem":
+			if d.First(seen[:], 3) {
+				v.Problem = new(d.String(nil))
+			}
+		default:
+			d.Unknown(fieldsFilledField)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsFilledField)
+	return v
+}
+
+func decodeDialogPayload(d *tool.Decoder) *DialogPayload {
+	v := &DialogPayload{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "accept":
+			if d.First(seen[:], 0) {
+				v.Accept = d.Bool(nil)
+			}
+		case "prompt_text":
+			if d.First(seen[:], 1) {
+				v.PromptText = new(d.String(ruleDialogPayloadPromptText))
+			}
+		case "message_contains":
+			if d.First(seen[:], 2) {
+				v.MessageContains = new(d.String(ruleDialogPayloadMessageContains))
+			}
+		case "expect":
+			if d.First(seen[:], 3) {
+				v.Expect = tool.DecodeArray(d, ruleDialogPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleDialogPayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 4) {
+				v.Intent = new(d.String(ruleDialogPayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsDialogPayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsDialogPayload)
+	return v
+}
+
+func decodeDialogResult(d *tool.Decoder) *DialogResult {
+	v := &DialogResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "armed":
+			if d.First(seen[:], 0) {
+				v.Armed = d.Bool(nil)
+			}
+		case "latest":
+			if d.First(seen[:], 1) {
+				v.Latest = tool.DecodeArray(d, nil, decodeAnsweredDialog)
+			}
+		default:
+			d.Unknown(fieldsDialogResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsDialogResult)
+	return v
+}
+
+func decodeTabsPayload(d *tool.Decoder) *TabsPayload {
+	v := NewTabsPayload()
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "action":
+			if d.First(seen[:], 0) {
+				v.Action = d.String(ruleTabsPayloadAction)
+			}
+		case "index":
+			if d.First(seen[:], 1) {
+				v.Index = new(int(d.Integer(ruleTabsPayloadIndex)))
+			}
+		case "url":
+			if d.First(seen[:], 2) {
+				v.URL = new(d.String(ruleTabsPayloadURL))
+			}
+		case "expect":
+			if d.First(seen[:], 3) {
+				v.Expect = tool.DecodeArray(d, ruleTabsPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleTabsPayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 4) {
+				v.Intent = new(d.String(ruleTabsPayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsTabsPayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsTabsPayload)
+	return v
+}
+
+func decodeTabsResult(d *tool.Decoder) *TabsResult {
+	v := &TabsResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "tabs":
+			if d.First(seen[:], 0) {
+				v.Tabs = tool.DecodeArray(d, nil, decodeBrowserTab)
+			}
+		default:
+			d.Unknown(fieldsTabsResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsTabsResult)
+	return v
+}
+
+func decodeBrowserTab(d *tool.Decoder) *BrowserTab {
+	v := &BrowserTab{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "index":
+			if d.First(seen[:], 0) {
+				v.Index = int(d.Integer(tool.AnyInt64))
+			}
+		case "title":
+			if d.First(seen[:], 1) {
+				v.Title = d.String(nil)
+			}
+		case "url":
+			if d.First(seen[:], 2) {
+				v.URL = d.String(nil)
+			}
+		case "current":
+			if d.First(seen[:], 3) {
+				v.Current = d.Bool(nil)
+			}
+		default:
+			d.Unknown(fieldsBrowserTab)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsBrowserTab)
+	return v
+}
+
+func decodeConsolePayload(d *tool.Decoder) *ConsolePayload {
+	v := NewConsolePayload()
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "level":
+			if d.First(seen[:], 0) {
+				v.Level = d.String(ruleConsolePayloadLevel)
+			}
+		case "limit":
+			if d.First(seen[:], 1) {
+				v.Limit = int(d.Integer(ruleConsolePayloadLimit))
+			}
+		case "expect":
+			if d.First(seen[:], 2) {
+				v.Expect = tool.DecodeArray(d, ruleConsolePayloadExpect, func(d *tool.Decoder) string { return d.String(ruleConsolePayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 3) {
+				v.Intent = new(d.String(ruleConsolePayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsConsolePayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsConsolePayload)
+	return v
+}
+
+func decodeConsoleResult(d *tool.Decoder) *ConsoleResult {
+	v := &ConsoleResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "messages":
+			if d.First(seen[:], 0) {
+				v.Messages = tool.DecodeArray(d, nil, decodeConsoleMessage)
+			}
+		case "truncated":
+			if d.First(seen[:], 1) {
+				v.Truncated = d.Bool(nil)
+			}
+		default:
+			d.Unknown(fieldsConsoleResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsConsoleResult)
+	return v
+}
+
+func decodeConsoleMessage(d *tool.Decoder) *ConsoleMessage {
+	v := &ConsoleMessage{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "level":
+			if d.First(seen[:], 0) {
+				v.Level = d.String(ruleConsoleMessageLevel)
+			}
+		case "text":
+			if d.First(seen[:], 1) {
+				v.Text = d.String(nil)
+			}
+		case "location":
+			if d.First(seen[:], 2) {
+				v.Location = new(d.String(nil))
+			}
+		default:
+			d.Unknown(fieldsConsoleMessage)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsConsoleMessage)
+	return v
+}
+
+func decodeNetworkPayload(d *tool.Decoder) *NetworkPayload {
+	v := NewNetworkPayload()
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "url_contains":
+			if d.First(seen[:], 0) {
+				v.URLContains = new(d.String(ruleNetworkPayloadURLContains))
+			}
+		case "method":
+			if d.First(seen[:], 1) {
+				v.Method = new(d.String(ruleNetworkPayloadMethod))
+			}
+		case "failed":
+			if d.First(seen[:], 2) {
+				v.Failed = d.Bool(nil)
+			}
+		case "limit":
+			if d.First(seen[:], 3) {
+				v.Limit = int(d.Integer(ruleNetworkPayloadLimit))
+			}
+		case "expect":
+			if d.First(seen[:], 4) {
+				v.Expect = tool.DecodeArray(d, ruleNetworkPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleNetworkPayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 5) {
+				v.Intent = new(d.String(ruleNetworkPayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsNetworkPayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsNetworkPayload)
+	return v
+}
+
+func decodeNetworkResult(d *tool.Decoder) *NetworkResult {
+	v := &NetworkResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "requests":
+			if d.First(seen[:], 0) {
+				v.Requests = tool.DecodeArray(d, nil, decodeNetworkRequest)
+			}
+		case "truncated":
+			if d.First(seen[:], 1) {
+				v.Truncated = d.Bool(nil)
+			}
+		default:
+			d.Unknown(fieldsNetworkResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsNetworkResult)
+	return v
+}
+
+func decodeNetworkRequest(d *tool.Decoder) *NetworkRequest {
+	v := &NetworkRequest{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "method":
+			if d.First(seen[:], 0) {
+				v.Method = d.String(nil)
+			}
+		case "url":
+			if d.First(seen[:], 1) {
+				v.URL = d.String(nil)
+			}
+		case "status":
+			if d.First(seen[:], 2) {
+				v.Status = int(d.Integer(tool.AnyInt64))
+			}
+		case "type":
+			if d.First(seen[:], 3) {
+				v.Type = d.String(nil)
+			}
+		case "duration_ms":
+			if d.First(seen[:], 4) {
+				v.DurationMs = new(int(d.Integer(tool.AnyInt64)))
+			}
+		case "problem":
+			if d.First(seen[:], 5) {
+				v.Problem = new(d.String(nil))
+			}
+		default:
+			d.Unknown(fieldsNetworkRequest)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsNetworkRequest)
+	return v
+}
+
+func decodeEvaluatePayload(d *tool.Decoder) *EvaluatePayload {
+	v := NewEvaluatePayload()
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "function":
+			if d.First(seen[:], 0) {
+				v.Function = d.String(ruleEvaluatePayloadFunction)
+			}
+		case "target":
+			if d.First(seen[:], 1) {
+				v.Target = decodeTarget(d)
+			}
+		case "timeout_ms":
+			if d.First(seen[:], 2) {
+				v.TimeoutMs = int(d.Integer(ruleEvaluatePayloadTimeoutMs))
+			}
+		case "expect":
+			if d.First(seen[:], 3) {
+				v.Expect = tool.DecodeArray(d, ruleEvaluatePayloadExpect, func(d *tool.Decoder) string { return d.String(ruleEvaluatePayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 4) {
+				v.Intent = new(d.String(ruleEvaluatePayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsEvaluatePayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsEvaluatePayload)
+	return v
+}
+
+func decodeEvaluateResult(d *tool.Decoder) *EvaluateResult {
+	v := &EvaluateResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "value":
+			if d.First(seen[:], 0) {
+				v.Value = d.String(nil)
+			}
+		case "truncated":
+			if d.First(seen[:], 1) {
+				v.Truncated = d.Bool(nil)
+			}
+		case "changed":
+			if d.First(seen[:], 2) {
+				v.Changed = d.Bool(nil)
+			}
+		default:
+			d.Unknown(fieldsEvaluateResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsEvaluateResult)
 	return v
 }
 

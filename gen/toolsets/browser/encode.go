@@ -60,6 +60,171 @@ func encodeNavigateResult(e *tool.Encoder, v *NavigateResult) {
 	e.EndObject(seen[:], fieldsNavigateResult)
 }
 
+func encodeBackPayload(e *tool.Encoder, v *BackPayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	if v.Expect != nil {
+		e.Mark(seen[:], 0)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleBackPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleBackPayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 1)
+		e.Key("intent")
+		e.String(*v.Intent, ruleBackPayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsBackPayload)
+}
+
+func encodeBackResult(e *tool.Encoder, v *BackResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("url")
+	e.String(v.URL, nil)
+	e.Mark(seen[:], 1)
+	e.Key("title")
+	e.String(v.Title, nil)
+	e.Mark(seen[:], 2)
+	e.Key("status")
+	e.Integer(int64(v.Status), tool.AnyInt64)
+	if v.Dialogs != nil {
+		e.Mark(seen[:], 3)
+		e.Key("dialogs")
+		tool.EncodeArray(e, v.Dialogs, nil, encodeAnsweredDialog)
+	}
+	e.EndObject(seen[:], fieldsBackResult)
+}
+
+func encodeAnsweredDialog(e *tool.Encoder, v *AnsweredDialog) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("type")
+	e.String(v.Type, nil)
+	e.Mark(seen[:], 1)
+	e.Key("message")
+	e.String(v.Message, nil)
+	e.Mark(seen[:], 2)
+	e.Key("accepted")
+	e.Bool(v.Accepted, nil)
+	e.EndObject(seen[:], fieldsAnsweredDialog)
+}
+
+func encodeForwardPayload(e *tool.Encoder, v *ForwardPayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	if v.Expect != nil {
+		e.Mark(seen[:], 0)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleForwardPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleForwardPayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 1)
+		e.Key("intent")
+		e.String(*v.Intent, ruleForwardPayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsForwardPayload)
+}
+
+func encodeForwardResult(e *tool.Encoder, v *ForwardResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("url")
+	e.String(v.URL, nil)
+	e.Mark(seen[:], 1)
+	e.Key("title")
+	e.String(v.Title, nil)
+	e.Mark(seen[:], 2)
+	e.Key("status")
+	e.Integer(int64(v.Status), tool.AnyInt64)
+	if v.Dialogs != nil {
+		e.Mark(seen[:], 3)
+		e.Key("dialogs")
+		tool.EncodeArray(e, v.Dialogs, nil, encodeAnsweredDialog)
+	}
+	e.EndObject(seen[:], fieldsForwardResult)
+}
+
+func encodeReloadPayload(e *tool.Encoder, v *ReloadPayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	if v.Expect != nil {
+		e.Mark(seen[:], 0)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleReloadPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleReloadPayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 1)
+		e.Key("intent")
+		e.String(*v.Intent, ruleReloadPayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsReloadPayload)
+}
+
+func encodeReloadResult(e *tool.Encoder, v *ReloadResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("url")
+	e.String(v.URL, nil)
+	e.Mark(seen[:], 1)
+	e.Key("title")
+	e.String(v.Title, nil)
+	e.Mark(seen[:], 2)
+	e.Key("status")
+	e.Integer(int64(v.Status), tool.AnyInt64)
+	if v.Dialogs != nil {
+		e.Mark(seen[:], 3)
+		e.Key("dialogs")
+		tool.EncodeArray(e, v.Dialogs, nil, encodeAnsweredDialog)
+	}
+	e.EndObject(seen[:], fieldsReloadResult)
+}
+
 func encodeSnapshotPayload(e *tool.Encoder, v *SnapshotPayload) {
 	if v == nil {
 		e.Null("object")
@@ -77,13 +242,16 @@ func encodeSnapshotPayload(e *tool.Encoder, v *SnapshotPayload) {
 	e.Mark(seen[:], 1)
 	e.Key("max_chars")
 	e.Integer(int64(v.MaxChars), ruleSnapshotPayloadMaxChars)
+	e.Mark(seen[:], 2)
+	e.Key("only_changes")
+	e.Bool(v.OnlyChanges, nil)
 	if v.Expect != nil {
-		e.Mark(seen[:], 2)
+		e.Mark(seen[:], 3)
 		e.Key("expect")
 		tool.EncodeArray(e, v.Expect, ruleSnapshotPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleSnapshotPayloadExpectItem) })
 	}
 	if v.Intent != nil {
-		e.Mark(seen[:], 3)
+		e.Mark(seen[:], 4)
 		e.Key("intent")
 		e.String(*v.Intent, ruleSnapshotPayloadIntent)
 	}
@@ -163,6 +331,9 @@ func encodeSnapshotResult(e *tool.Encoder, v *SnapshotResult) {
 	e.Mark(seen[:], 3)
 	e.Key("truncated")
 	e.Bool(v.Truncated, nil)
+	e.Mark(seen[:], 4)
+	e.Key("changes")
+	e.Bool(v.Changes, nil)
 	e.EndObject(seen[:], fieldsSnapshotResult)
 }
 
@@ -273,7 +444,268 @@ func encodeClickResult(e *tool.Encoder, v *ClickResult) {
 	e.Mark(seen[:], 3)
 	e.Key("changed")
 	e.Bool(v.Changed, nil)
+	if v.OpenedTabs != nil {
+		e.Mark(seen[:], 4)
+		e.Key("opened_tabs")
+		tool.EncodeArray(e, v.OpenedTabs, nil, func(e *tool.Encoder, x string) { e.String(x, nil) })
+	}
+	if v.Downloads != nil {
+		e.Mark(seen[:], 5)
+		e.Key("downloads")
+		tool.EncodeArray(e, v.Downloads, nil, encodeDownload)
+	}
+	if v.Dialogs != nil {
+		e.Mark(seen[:], 6)
+		e.Key("dialogs")
+		tool.EncodeArray(e, v.Dialogs, nil, encodeAnsweredDialog)
+	}
 	e.EndObject(seen[:], fieldsClickResult)
+}
+
+func encodeDownload(e *tool.Encoder, v *Download) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("name")
+	e.String(v.Name, nil)
+	e.Mark(seen[:], 1)
+	e.Key("url")
+	e.String(v.URL, nil)
+	e.Mark(seen[:], 2)
+	e.Key("bytes")
+	e.Integer(int64(v.Bytes), tool.AnyInt64)
+	if v.Artifact != nil {
+		e.Mark(seen[:], 3)
+		e.Key("artifact")
+		e.String(*v.Artifact, ruleDownloadArtifact)
+	}
+	if v.Problem != nil {
+		e.Mark(seen[:], 4)
+		e.Key("problem")
+		e.String(*v.Problem, nil)
+	}
+	e.EndObject(seen[:], fieldsDownload)
+}
+
+func encodeDoubleClickPayload(e *tool.Encoder, v *DoubleClickPayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("target")
+	encodeTarget(e, v.Target)
+	e.Mark(seen[:], 1)
+	e.Key("button")
+	e.String(v.Button, ruleDoubleClickPayloadButton)
+	if v.Modifiers != nil {
+		e.Mark(seen[:], 2)
+		e.Key("modifiers")
+		tool.EncodeArray(e, v.Modifiers, ruleDoubleClickPayloadModifiers, func(e *tool.Encoder, x string) { e.String(x, ruleDoubleClickPayloadModifiersItem) })
+	}
+	if v.Expect != nil {
+		e.Mark(seen[:], 3)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleDoubleClickPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleDoubleClickPayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 4)
+		e.Key("intent")
+		e.String(*v.Intent, ruleDoubleClickPayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsDoubleClickPayload)
+}
+
+func encodeDoubleClickResult(e *tool.Encoder, v *DoubleClickResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("url")
+	e.String(v.URL, nil)
+	e.Mark(seen[:], 1)
+	e.Key("title")
+	e.String(v.Title, nil)
+	e.Mark(seen[:], 2)
+	e.Key("acted_on")
+	e.String(v.ActedOn, nil)
+	e.Mark(seen[:], 3)
+	e.Key("changed")
+	e.Bool(v.Changed, nil)
+	if v.OpenedTabs != nil {
+		e.Mark(seen[:], 4)
+		e.Key("opened_tabs")
+		tool.EncodeArray(e, v.OpenedTabs, nil, func(e *tool.Encoder, x string) { e.String(x, nil) })
+	}
+	if v.Downloads != nil {
+		e.Mark(seen[:], 5)
+		e.Key("downloads")
+		tool.EncodeArray(e, v.Downloads, nil, encodeDownload)
+	}
+	if v.Dialogs != nil {
+		e.Mark(seen[:], 6)
+		e.Key("dialogs")
+		tool.EncodeArray(e, v.Dialogs, nil, encodeAnsweredDialog)
+	}
+	e.EndObject(seen[:], fieldsDoubleClickResult)
+}
+
+func encodeHoverPayload(e *tool.Encoder, v *HoverPayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("target")
+	encodeTarget(e, v.Target)
+	if v.Expect != nil {
+		e.Mark(seen[:], 1)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleHoverPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleHoverPayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 2)
+		e.Key("intent")
+		e.String(*v.Intent, ruleHoverPayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsHoverPayload)
+}
+
+func encodeHoverResult(e *tool.Encoder, v *HoverResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("url")
+	e.String(v.URL, nil)
+	e.Mark(seen[:], 1)
+	e.Key("title")
+	e.String(v.Title, nil)
+	e.Mark(seen[:], 2)
+	e.Key("acted_on")
+	e.String(v.ActedOn, nil)
+	e.Mark(seen[:], 3)
+	e.Key("changed")
+	e.Bool(v.Changed, nil)
+	if v.OpenedTabs != nil {
+		e.Mark(seen[:], 4)
+		e.Key("opened_tabs")
+		tool.EncodeArray(e, v.OpenedTabs, nil, func(e *tool.Encoder, x string) { e.String(x, nil) })
+	}
+	if v.Downloads != nil {
+		e.Mark(seen[:], 5)
+		e.Key("downloads")
+		tool.EncodeArray(e, v.Downloads, nil, encodeDownload)
+	}
+	if v.Dialogs != nil {
+		e.Mark(seen[:], 6)
+		e.Key("dialogs")
+		tool.EncodeArray(e, v.Dialogs, nil, encodeAnsweredDialog)
+	}
+	e.EndObject(seen[:], fieldsHoverResult)
+}
+
+func encodeDragPayload(e *tool.Encoder, v *DragPayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("from")
+	encodeTarget(e, v.From)
+	if v.To != nil {
+		e.Mark(seen[:], 1)
+		e.Key("to")
+		encodeTarget(e, v.To)
+	}
+	if v.ByX != nil {
+		e.Mark(seen[:], 2)
+		e.Key("by_x")
+		e.Integer(int64(*v.ByX), ruleDragPayloadByX)
+	}
+	if v.ByY != nil {
+		e.Mark(seen[:], 3)
+		e.Key("by_y")
+		e.Integer(int64(*v.ByY), ruleDragPayloadByY)
+	}
+	if v.Expect != nil {
+		e.Mark(seen[:], 4)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleDragPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleDragPayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 5)
+		e.Key("intent")
+		e.String(*v.Intent, ruleDragPayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsDragPayload)
+}
+
+func encodeDragResult(e *tool.Encoder, v *DragResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("url")
+	e.String(v.URL, nil)
+	e.Mark(seen[:], 1)
+	e.Key("title")
+	e.String(v.Title, nil)
+	e.Mark(seen[:], 2)
+	e.Key("acted_on")
+	e.String(v.ActedOn, nil)
+	e.Mark(seen[:], 3)
+	e.Key("changed")
+	e.Bool(v.Changed, nil)
+	if v.OpenedTabs != nil {
+		e.Mark(seen[:], 4)
+		e.Key("opened_tabs")
+		tool.EncodeArray(e, v.OpenedTabs, nil, func(e *tool.Encoder, x string) { e.String(x, nil) })
+	}
+	if v.Downloads != nil {
+		e.Mark(seen[:], 5)
+		e.Key("downloads")
+		tool.EncodeArray(e, v.Downloads, nil, encodeDownload)
+	}
+	if v.Dialogs != nil {
+		e.Mark(seen[:], 6)
+		e.Key("dialogs")
+		tool.EncodeArray(e, v.Dialogs, nil, encodeAnsweredDialog)
+	}
+	e.EndObject(seen[:], fieldsDragResult)
 }
 
 func encodeTypePayload(e *tool.Encoder, v *TypePayload) {
@@ -331,12 +763,94 @@ func encodeTypeResult(e *tool.Encoder, v *TypeResult) {
 	e.Mark(seen[:], 3)
 	e.Key("changed")
 	e.Bool(v.Changed, nil)
-	if v.Value != nil {
+	if v.OpenedTabs != nil {
 		e.Mark(seen[:], 4)
+		e.Key("opened_tabs")
+		tool.EncodeArray(e, v.OpenedTabs, nil, func(e *tool.Encoder, x string) { e.String(x, nil) })
+	}
+	if v.Downloads != nil {
+		e.Mark(seen[:], 5)
+		e.Key("downloads")
+		tool.EncodeArray(e, v.Downloads, nil, encodeDownload)
+	}
+	if v.Dialogs != nil {
+		e.Mark(seen[:], 6)
+		e.Key("dialogs")
+		tool.EncodeArray(e, v.Dialogs, nil, encodeAnsweredDialog)
+	}
+	if v.Value != nil {
+		e.Mark(seen[:], 7)
 		e.Key("value")
 		e.String(*v.Value, nil)
 	}
 	e.EndObject(seen[:], fieldsTypeResult)
+}
+
+func encodeClearPayload(e *tool.Encoder, v *ClearPayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("target")
+	encodeTarget(e, v.Target)
+	if v.Expect != nil {
+		e.Mark(seen[:], 1)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleClearPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleClearPayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 2)
+		e.Key("intent")
+		e.String(*v.Intent, ruleClearPayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsClearPayload)
+}
+
+func encodeClearResult(e *tool.Encoder, v *ClearResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("url")
+	e.String(v.URL, nil)
+	e.Mark(seen[:], 1)
+	e.Key("title")
+	e.String(v.Title, nil)
+	e.Mark(seen[:], 2)
+	e.Key("acted_on")
+	e.String(v.ActedOn, nil)
+	e.Mark(seen[:], 3)
+	e.Key("changed")
+	e.Bool(v.Changed, nil)
+	if v.OpenedTabs != nil {
+		e.Mark(seen[:], 4)
+		e.Key("opened_tabs")
+		tool.EncodeArray(e, v.OpenedTabs, nil, func(e *tool.Encoder, x string) { e.String(x, nil) })
+	}
+	if v.Downloads != nil {
+		e.Mark(seen[:], 5)
+		e.Key("downloads")
+		tool.EncodeArray(e, v.Downloads, nil, encodeDownload)
+	}
+	if v.Dialogs != nil {
+		e.Mark(seen[:], 6)
+		e.Key("dialogs")
+		tool.EncodeArray(e, v.Dialogs, nil, encodeAnsweredDialog)
+	}
+	e.Mark(seen[:], 7)
+	e.Key("empty")
+	e.Bool(v.Empty, nil)
+	e.EndObject(seen[:], fieldsClearResult)
 }
 
 func encodePressPayload(e *tool.Encoder, v *PressPayload) {
@@ -390,6 +904,21 @@ func encodePressResult(e *tool.Encoder, v *PressResult) {
 	e.Mark(seen[:], 3)
 	e.Key("changed")
 	e.Bool(v.Changed, nil)
+	if v.OpenedTabs != nil {
+		e.Mark(seen[:], 4)
+		e.Key("opened_tabs")
+		tool.EncodeArray(e, v.OpenedTabs, nil, func(e *tool.Encoder, x string) { e.String(x, nil) })
+	}
+	if v.Downloads != nil {
+		e.Mark(seen[:], 5)
+		e.Key("downloads")
+		tool.EncodeArray(e, v.Downloads, nil, encodeDownload)
+	}
+	if v.Dialogs != nil {
+		e.Mark(seen[:], 6)
+		e.Key("dialogs")
+		tool.EncodeArray(e, v.Dialogs, nil, encodeAnsweredDialog)
+	}
 	e.EndObject(seen[:], fieldsPressResult)
 }
 
@@ -442,8 +971,23 @@ func encodeSelectResult(e *tool.Encoder, v *SelectResult) {
 	e.Mark(seen[:], 3)
 	e.Key("changed")
 	e.Bool(v.Changed, nil)
-	if v.Selected != nil {
+	if v.OpenedTabs != nil {
 		e.Mark(seen[:], 4)
+		e.Key("opened_tabs")
+		tool.EncodeArray(e, v.OpenedTabs, nil, func(e *tool.Encoder, x string) { e.String(x, nil) })
+	}
+	if v.Downloads != nil {
+		e.Mark(seen[:], 5)
+		e.Key("downloads")
+		tool.EncodeArray(e, v.Downloads, nil, encodeDownload)
+	}
+	if v.Dialogs != nil {
+		e.Mark(seen[:], 6)
+		e.Key("dialogs")
+		tool.EncodeArray(e, v.Dialogs, nil, encodeAnsweredDialog)
+	}
+	if v.Selected != nil {
+		e.Mark(seen[:], 7)
 		e.Key("selected")
 		tool.EncodeArray(e, v.Selected, nil, func(e *tool.Encoder, x string) { e.String(x, nil) })
 	}
@@ -496,10 +1040,708 @@ func encodeCheckResult(e *tool.Encoder, v *CheckResult) {
 	e.Mark(seen[:], 3)
 	e.Key("changed")
 	e.Bool(v.Changed, nil)
-	e.Mark(seen[:], 4)
+	if v.OpenedTabs != nil {
+		e.Mark(seen[:], 4)
+		e.Key("opened_tabs")
+		tool.EncodeArray(e, v.OpenedTabs, nil, func(e *tool.Encoder, x string) { e.String(x, nil) })
+	}
+	if v.Downloads != nil {
+		e.Mark(seen[:], 5)
+		e.Key("downloads")
+		tool.EncodeArray(e, v.Downloads, nil, encodeDownload)
+	}
+	if v.Dialogs != nil {
+		e.Mark(seen[:], 6)
+		e.Key("dialogs")
+		tool.EncodeArray(e, v.Dialogs, nil, encodeAnsweredDialog)
+	}
+	e.Mark(seen[:], 7)
 	e.Key("checked")
 	e.Bool(v.Checked, nil)
 	e.EndObject(seen[:], fieldsCheckResult)
+}
+
+func encodeUncheckPayload(e *tool.Encoder, v *UncheckPayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("target")
+	encodeTarget(e, v.Target)
+	if v.Expect != nil {
+		e.Mark(seen[:], 1)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleUncheckPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleUncheckPayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 2)
+		e.Key("intent")
+		e.String(*v.Intent, ruleUncheckPayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsUncheckPayload)
+}
+
+func encodeUncheckResult(e *tool.Encoder, v *UncheckResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("url")
+	e.String(v.URL, nil)
+	e.Mark(seen[:], 1)
+	e.Key("title")
+	e.String(v.Title, nil)
+	e.Mark(seen[:], 2)
+	e.Key("acted_on")
+	e.String(v.ActedOn, nil)
+	e.Mark(seen[:], 3)
+	e.Key("changed")
+	e.Bool(v.Changed, nil)
+	if v.OpenedTabs != nil {
+		e.Mark(seen[:], 4)
+		e.Key("opened_tabs")
+		tool.EncodeArray(e, v.OpenedTabs, nil, func(e *tool.Encoder, x string) { e.String(x, nil) })
+	}
+	if v.Downloads != nil {
+		e.Mark(seen[:], 5)
+		e.Key("downloads")
+		tool.EncodeArray(e, v.Downloads, nil, encodeDownload)
+	}
+	if v.Dialogs != nil {
+		e.Mark(seen[:], 6)
+		e.Key("dialogs")
+		tool.EncodeArray(e, v.Dialogs, nil, encodeAnsweredDialog)
+	}
+	e.Mark(seen[:], 7)
+	e.Key("checked")
+	e.Bool(v.Checked, nil)
+	e.EndObject(seen[:], fieldsUncheckResult)
+}
+
+func encodeUploadPayload(e *tool.Encoder, v *UploadPayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("target")
+	encodeTarget(e, v.Target)
+	e.Mark(seen[:], 1)
+	e.Key("paths")
+	tool.EncodeArray(e, v.Paths, ruleUploadPayloadPaths, func(e *tool.Encoder, x string) { e.String(x, ruleUploadPayloadPathsItem) })
+	if v.Expect != nil {
+		e.Mark(seen[:], 2)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleUploadPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleUploadPayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 3)
+		e.Key("intent")
+		e.String(*v.Intent, ruleUploadPayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsUploadPayload)
+}
+
+func encodeUploadResult(e *tool.Encoder, v *UploadResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("url")
+	e.String(v.URL, nil)
+	e.Mark(seen[:], 1)
+	e.Key("title")
+	e.String(v.Title, nil)
+	e.Mark(seen[:], 2)
+	e.Key("acted_on")
+	e.String(v.ActedOn, nil)
+	e.Mark(seen[:], 3)
+	e.Key("changed")
+	e.Bool(v.Changed, nil)
+	if v.OpenedTabs != nil {
+		e.Mark(seen[:], 4)
+		e.Key("opened_tabs")
+		tool.EncodeArray(e, v.OpenedTabs, nil, func(e *tool.Encoder, x string) { e.String(x, nil) })
+	}
+	if v.Downloads != nil {
+		e.Mark(seen[:], 5)
+		e.Key("downloads")
+		tool.EncodeArray(e, v.Downloads, nil, encodeDownload)
+	}
+	if v.Dialogs != nil {
+		e.Mark(seen[:], 6)
+		e.Key("dialogs")
+		tool.EncodeArray(e, v.Dialogs, nil, encodeAnsweredDialog)
+	}
+	e.Mark(seen[:], 7)
+	e.Key("files")
+	tool.EncodeArray(e, v.Files, nil, func(e *tool.Encoder, x string) { e.String(x, nil) })
+	e.EndObject(seen[:], fieldsUploadResult)
+}
+
+func encodeScrollPayload(e *tool.Encoder, v *ScrollPayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	if v.Target != nil {
+		e.Mark(seen[:], 0)
+		e.Key("target")
+		encodeTarget(e, v.Target)
+	}
+	if v.Direction != nil {
+		e.Mark(seen[:], 1)
+		e.Key("direction")
+		e.String(*v.Direction, ruleScrollPayloadDirection)
+	}
+	if v.Amount != nil {
+		e.Mark(seen[:], 2)
+		e.Key("amount")
+		e.Integer(int64(*v.Amount), ruleScrollPayloadAmount)
+	}
+	if v.Until != nil {
+		e.Mark(seen[:], 3)
+		e.Key("until")
+		encodeTarget(e, v.Until)
+	}
+	if v.Expect != nil {
+		e.Mark(seen[:], 4)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleScrollPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleScrollPayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 5)
+		e.Key("intent")
+		e.String(*v.Intent, ruleScrollPayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsScrollPayload)
+}
+
+func encodeScrollResult(e *tool.Encoder, v *ScrollResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("url")
+	e.String(v.URL, nil)
+	e.Mark(seen[:], 1)
+	e.Key("title")
+	e.String(v.Title, nil)
+	e.Mark(seen[:], 2)
+	e.Key("acted_on")
+	e.String(v.ActedOn, nil)
+	e.Mark(seen[:], 3)
+	e.Key("changed")
+	e.Bool(v.Changed, nil)
+	if v.OpenedTabs != nil {
+		e.Mark(seen[:], 4)
+		e.Key("opened_tabs")
+		tool.EncodeArray(e, v.OpenedTabs, nil, func(e *tool.Encoder, x string) { e.String(x, nil) })
+	}
+	if v.Downloads != nil {
+		e.Mark(seen[:], 5)
+		e.Key("downloads")
+		tool.EncodeArray(e, v.Downloads, nil, encodeDownload)
+	}
+	if v.Dialogs != nil {
+		e.Mark(seen[:], 6)
+		e.Key("dialogs")
+		tool.EncodeArray(e, v.Dialogs, nil, encodeAnsweredDialog)
+	}
+	e.Mark(seen[:], 7)
+	e.Key("scrolled_x")
+	e.Integer(int64(v.ScrolledX), tool.AnyInt64)
+	e.Mark(seen[:], 8)
+	e.Key("scrolled_y")
+	e.Integer(int64(v.ScrolledY), tool.AnyInt64)
+	e.Mark(seen[:], 9)
+	e.Key("at_end")
+	e.Bool(v.AtEnd, nil)
+	e.Mark(seen[:], 10)
+	e.Key("in_view")
+	e.Bool(v.InView, nil)
+	e.EndObject(seen[:], fieldsScrollResult)
+}
+
+func encodeFillFormPayload(e *tool.Encoder, v *FillFormPayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("fields")
+	tool.EncodeArray(e, v.Fields, ruleFillFormPayloadFields, encodeFormField)
+	if v.Expect != nil {
+		e.Mark(seen[:], 1)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleFillFormPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleFillFormPayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 2)
+		e.Key("intent")
+		e.String(*v.Intent, ruleFillFormPayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsFillFormPayload)
+}
+
+func encodeFormField(e *tool.Encoder, v *FormField) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("target")
+	encodeTarget(e, v.Target)
+	e.Mark(seen[:], 1)
+	e.Key("value")
+	e.String(v.Value, ruleFormFieldValue)
+	e.EndObject(seen[:], fieldsFormField)
+}
+
+func encodeFillFormResult(e *tool.Encoder, v *FillFormResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("url")
+	e.String(v.URL, nil)
+	e.Mark(seen[:], 1)
+	e.Key("title")
+	e.String(v.Title, nil)
+	e.Mark(seen[:], 2)
+	e.Key("acted_on")
+	e.String(v.ActedOn, nil)
+	e.Mark(seen[:], 3)
+	e.Key("changed")
+	e.Bool(v.Changed, nil)
+	if v.OpenedTabs != nil {
+		e.Mark(seen[:], 4)
+		e.Key("opened_tabs")
+		tool.EncodeArray(e, v.OpenedTabs, nil, func(e *tool.Encoder, x string) { e.String(x, nil) })
+	}
+	if v.Downloads != nil {
+		e.Mark(seen[:], 5)
+		e.Key("downloads")
+		tool.EncodeArray(e, v.Downloads, nil, encodeDownload)
+	}
+	if v.Dialogs != nil {
+		e.Mark(seen[:], 6)
+		e.Key("dialogs")
+		tool.EncodeArray(e, v.Dialogs, nil, encodeAnsweredDialog)
+	}
+	e.Mark(seen[:], 7)
+	e.Key("fields")
+	tool.EncodeArray(e, v.Fields, nil, encodeFilledField)
+	e.EndObject(seen[:], fieldsFillFormResult)
+}
+
+func encodeFilledField(e *tool.Encoder, v *FilledField) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("field")
+	e.String(v.Field, nil)
+	if v.Value != nil {
+		e.Mark(seen[:], 1)
+		e.Key("value")
+		e.String(*v.Value, nil)
+	}
+	e.Mark(seen[:], 2)
+	e.Key("ok")
+	e.Bool(v.OK, nil)
+	if v.Problem != nil {
+		e.Mark(seen[:], 3)
+		e.Key("problem")
+		e.String(*v.Problem, nil)
+	}
+	e.EndObject(seen[:], fieldsFilledField)
+}
+
+func encodeDialogPayload(e *tool.Encoder, v *DialogPayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("accept")
+	e.Bool(v.Accept, nil)
+	if v.PromptText != nil {
+		e.Mark(seen[:], 1)
+		e.Key("prompt_text")
+		e.String(*v.PromptText, ruleDialogPayloadPromptText)
+	}
+	if v.MessageContains != nil {
+		e.Mark(seen[:], 2)
+		e.Key("message_contains")
+		e.String(*v.MessageContains, ruleDialogPayloadMessageContains)
+	}
+	if v.Expect != nil {
+		e.Mark(seen[:], 3)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleDialogPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleDialogPayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 4)
+		e.Key("intent")
+		e.String(*v.Intent, ruleDialogPayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsDialogPayload)
+}
+
+func encodeDialogResult(e *tool.Encoder, v *DialogResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("armed")
+	e.Bool(v.Armed, nil)
+	e.Mark(seen[:], 1)
+	e.Key("latest")
+	tool.EncodeArray(e, v.Latest, nil, encodeAnsweredDialog)
+	e.EndObject(seen[:], fieldsDialogResult)
+}
+
+func encodeTabsPayload(e *tool.Encoder, v *TabsPayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("action")
+	e.String(v.Action, ruleTabsPayloadAction)
+	if v.Index != nil {
+		e.Mark(seen[:], 1)
+		e.Key("index")
+		e.Integer(int64(*v.Index), ruleTabsPayloadIndex)
+	}
+	if v.URL != nil {
+		e.Mark(seen[:], 2)
+		e.Key("url")
+		e.String(*v.URL, ruleTabsPayloadURL)
+	}
+	if v.Expect != nil {
+		e.Mark(seen[:], 3)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleTabsPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleTabsPayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 4)
+		e.Key("intent")
+		e.String(*v.Intent, ruleTabsPayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsTabsPayload)
+}
+
+func encodeTabsResult(e *tool.Encoder, v *TabsResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("tabs")
+	tool.EncodeArray(e, v.Tabs, nil, encodeBrowserTab)
+	e.EndObject(seen[:], fieldsTabsResult)
+}
+
+func encodeBrowserTab(e *tool.Encoder, v *BrowserTab) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("index")
+	e.Integer(int64(v.Index), tool.AnyInt64)
+	e.Mark(seen[:], 1)
+	e.Key("title")
+	e.String(v.Title, nil)
+	e.Mark(seen[:], 2)
+	e.Key("url")
+	e.String(v.URL, nil)
+	e.Mark(seen[:], 3)
+	e.Key("current")
+	e.Bool(v.Current, nil)
+	e.EndObject(seen[:], fieldsBrowserTab)
+}
+
+func encodeConsolePayload(e *tool.Encoder, v *ConsolePayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("level")
+	e.String(v.Level, ruleConsolePayloadLevel)
+	e.Mark(seen[:], 1)
+	e.Key("limit")
+	e.Integer(int64(v.Limit), ruleConsolePayloadLimit)
+	if v.Expect != nil {
+		e.Mark(seen[:], 2)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleConsolePayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleConsolePayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 3)
+		e.Key("intent")
+		e.String(*v.Intent, ruleConsolePayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsConsolePayload)
+}
+
+func encodeConsoleResult(e *tool.Encoder, v *ConsoleResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("messages")
+	tool.EncodeArray(e, v.Messages, nil, encodeConsoleMessage)
+	e.Mark(seen[:], 1)
+	e.Key("truncated")
+	e.Bool(v.Truncated, nil)
+	e.EndObject(seen[:], fieldsConsoleResult)
+}
+
+func encodeConsoleMessage(e *tool.Encoder, v *ConsoleMessage) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("level")
+	e.String(v.Level, ruleConsoleMessageLevel)
+	e.Mark(seen[:], 1)
+	e.Key("text")
+	e.String(v.Text, nil)
+	if v.Location != nil {
+		e.Mark(seen[:], 2)
+		e.Key("location")
+		e.String(*v.Location, nil)
+	}
+	e.EndObject(seen[:], fieldsConsoleMessage)
+}
+
+func encodeNetworkPayload(e *tool.Encoder, v *NetworkPayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	if v.URLContains != nil {
+		e.Mark(seen[:], 0)
+		e.Key("url_contains")
+		e.String(*v.URLContains, ruleNetworkPayloadURLContains)
+	}
+	if v.Method != nil {
+		e.Mark(seen[:], 1)
+		e.Key("method")
+		e.String(*v.Method, ruleNetworkPayloadMethod)
+	}
+	e.Mark(seen[:], 2)
+	e.Key("failed")
+	e.Bool(v.Failed, nil)
+	e.Mark(seen[:], 3)
+	e.Key("limit")
+	e.Integer(int64(v.Limit), ruleNetworkPayloadLimit)
+	if v.Expect != nil {
+		e.Mark(seen[:], 4)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleNetworkPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleNetworkPayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 5)
+		e.Key("intent")
+		e.String(*v.Intent, ruleNetworkPayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsNetworkPayload)
+}
+
+func encodeNetworkResult(e *tool.Encoder, v *NetworkResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("requests")
+	tool.EncodeArray(e, v.Requests, nil, encodeNetworkRequest)
+	e.Mark(seen[:], 1)
+	e.Key("truncated")
+	e.Bool(v.Truncated, nil)
+	e.EndObject(seen[:], fieldsNetworkResult)
+}
+
+func encodeNetworkRequest(e *tool.Encoder, v *NetworkRequest) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("method")
+	e.String(v.Method, nil)
+	e.Mark(seen[:], 1)
+	e.Key("url")
+	e.String(v.URL, nil)
+	e.Mark(seen[:], 2)
+	e.Key("status")
+	e.Integer(int64(v.Status), tool.AnyInt64)
+	e.Mark(seen[:], 3)
+	e.Key("type")
+	e.String(v.Type, nil)
+	if v.DurationMs != nil {
+		e.Mark(seen[:], 4)
+		e.Key("duration_ms")
+		e.Integer(int64(*v.DurationMs), tool.AnyInt64)
+	}
+	if v.Problem != nil {
+		e.Mark(seen[:], 5)
+		e.Key("problem")
+		e.String(*v.Problem, nil)
+	}
+	e.EndObject(seen[:], fieldsNetworkRequest)
+}
+
+func encodeEvaluatePayload(e *tool.Encoder, v *EvaluatePayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("function")
+	e.String(v.Function, ruleEvaluatePayloadFunction)
+	if v.Target != nil {
+		e.Mark(seen[:], 1)
+		e.Key("target")
+		encodeTarget(e, v.Target)
+	}
+	e.Mark(seen[:], 2)
+	e.Key("timeout_ms")
+	e.Integer(int64(v.TimeoutMs), ruleEvaluatePayloadTimeoutMs)
+	if v.Expect != nil {
+		e.Mark(seen[:], 3)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleEvaluatePayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleEvaluatePayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 4)
+		e.Key("intent")
+		e.String(*v.Intent, ruleEvaluatePayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsEvaluatePayload)
+}
+
+func encodeEvaluateResult(e *tool.Encoder, v *EvaluateResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("value")
+	e.String(v.Value, nil)
+	e.Mark(seen[:], 1)
+	e.Key("truncated")
+	e.Bool(v.Truncated, nil)
+	e.Mark(seen[:], 2)
+	e.Key("changed")
+	e.Bool(v.Changed, nil)
+	e.EndObject(seen[:], fieldsEvaluateResult)
 }
 
 func encodeWaitForPayload(e *tool.Encoder, v *WaitForPayload) {

@@ -12,26 +12,58 @@ import (
 )
 
 var (
-	documentNavigatePayload   = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
-	documentNavigateResult    = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
-	documentSnapshotPayload   = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
-	documentSnapshotResult    = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
-	documentReadPayload       = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
-	documentReadResult        = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
-	documentClickPayload      = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
-	documentClickResult       = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
-	documentTypePayload       = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
-	documentTypeResult        = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
-	documentPressPayload      = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
-	documentPressResult       = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
-	documentSelectPayload     = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
-	documentSelectResult      = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
-	documentCheckPayload      = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
-	documentCheckResult       = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
-	documentWaitForPayload    = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
-	documentWaitForResult     = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
-	documentScreenshotPayload = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
-	documentScreenshotResult  = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentNavigatePayload    = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentNavigateResult     = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentBackPayload        = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentBackResult         = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentForwardPayload     = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentForwardResult      = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentReloadPayload      = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentReloadResult       = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentSnapshotPayload    = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentSnapshotResult     = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentReadPayload        = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentReadResult         = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentClickPayload       = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentClickResult        = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentDoubleClickPayload = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentDoubleClickResult  = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentHoverPayload       = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentHoverResult        = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentDragPayload        = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentDragResult         = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentTypePayload        = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentTypeResult         = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentClearPayload       = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentClearResult        = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentPressPayload       = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentPressResult        = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentSelectPayload      = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentSelectResult       = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentCheckPayload       = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentCheckResult        = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentUncheckPayload     = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentUncheckResult      = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentUploadPayload      = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentUploadResult       = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentScrollPayload      = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentScrollResult       = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentFillFormPayload    = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentFillFormResult     = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentDialogPayload      = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentDialogResult       = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentTabsPayload        = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentTabsResult         = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentConsolePayload     = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentConsoleResult      = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentNetworkPayload     = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentNetworkResult      = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentEvaluatePayload    = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentEvaluateResult     = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentWaitForPayload     = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentWaitForResult      = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentScreenshotPayload  = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentScreenshotResult   = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
 )
 
 var (
@@ -45,9 +77,41 @@ var (
 		Types:    []string{"string", "string", "integer"},
 		Required: []int{0, 1, 2},
 	}
+	fieldsBackPayload = &tool.Fields{
+		Names: []string{"expect", "intent"},
+		Types: []string{"array", "string"},
+	}
+	fieldsBackResult = &tool.Fields{
+		Names:    []string{"url", "title", "status", "dialogs"},
+		Types:    []string{"string", "string", "integer", "array"},
+		Required: []int{0, 1, 2},
+	}
+	fieldsAnsweredDialog = &tool.Fields{
+		Names:    []string{"type", "message", "accepted"},
+		Types:    []string{"string", "string", "boolean"},
+		Required: []int{0, 1, 2},
+	}
+	fieldsForwardPayload = &tool.Fields{
+		Names: []string{"expect", "intent"},
+		Types: []string{"array", "string"},
+	}
+	fieldsForwardResult = &tool.Fields{
+		Names:    []string{"url", "title", "status", "dialogs"},
+		Types:    []string{"string", "string", "integer", "array"},
+		Required: []int{0, 1, 2},
+	}
+	fieldsReloadPayload = &tool.Fields{
+		Names: []string{"expect", "intent"},
+		Types: []string{"array", "string"},
+	}
+	fieldsReloadResult = &tool.Fields{
+		Names:    []string{"url", "title", "status", "dialogs"},
+		Types:    []string{"string", "string", "integer", "array"},
+		Required: []int{0, 1, 2},
+	}
 	fieldsSnapshotPayload = &tool.Fields{
-		Names: []string{"target", "max_chars", "expect", "intent"},
-		Types: []string{"object", "integer", "array", "string"},
+		Names: []string{"target", "max_chars", "only_changes", "expect", "intent"},
+		Types: []string{"object", "integer", "boolean", "array", "string"},
 	}
 	fieldsTarget = &tool.Fields{
 		Names:      []string{"name", "role", "within", "near", "selector", "ref", "nth", "description"},
@@ -55,9 +119,9 @@ var (
 		AtLeastOne: [][]int{[]int{0, 4, 5, 7}},
 	}
 	fieldsSnapshotResult = &tool.Fields{
-		Names:    []string{"url", "title", "snapshot", "truncated"},
-		Types:    []string{"string", "string", "string", "boolean"},
-		Required: []int{0, 1, 2, 3},
+		Names:    []string{"url", "title", "snapshot", "truncated", "changes"},
+		Types:    []string{"string", "string", "string", "boolean", "boolean"},
+		Required: []int{0, 1, 2, 3, 4},
 	}
 	fieldsReadPayload = &tool.Fields{
 		Names: []string{"target", "max_chars", "expect", "intent"},
@@ -74,8 +138,44 @@ var (
 		Required: []int{0},
 	}
 	fieldsClickResult = &tool.Fields{
-		Names:    []string{"url", "title", "acted_on", "changed"},
-		Types:    []string{"string", "string", "string", "boolean"},
+		Names:    []string{"url", "title", "acted_on", "changed", "opened_tabs", "downloads", "dialogs"},
+		Types:    []string{"string", "string", "string", "boolean", "array", "array", "array"},
+		Required: []int{0, 1, 2, 3},
+	}
+	fieldsDownload = &tool.Fields{
+		Names:    []string{"name", "url", "bytes", "artifact", "problem"},
+		Types:    []string{"string", "string", "integer", "string", "string"},
+		Required: []int{0, 1, 2},
+	}
+	fieldsDoubleClickPayload = &tool.Fields{
+		Names:    []string{"target", "button", "modifiers", "expect", "intent"},
+		Types:    []string{"object", "string", "array", "array", "string"},
+		Required: []int{0},
+	}
+	fieldsDoubleClickResult = &tool.Fields{
+		Names:    []string{"url", "title", "acted_on", "changed", "opened_tabs", "downloads", "dialogs"},
+		Types:    []string{"string", "string", "string", "boolean", "array", "array", "array"},
+		Required: []int{0, 1, 2, 3},
+	}
+	fieldsHoverPayload = &tool.Fields{
+		Names:    []string{"target", "expect", "intent"},
+		Types:    []string{"object", "array", "string"},
+		Required: []int{0},
+	}
+	fieldsHoverResult = &tool.Fields{
+		Names:    []string{"url", "title", "acted_on", "changed", "opened_tabs", "downloads", "dialogs"},
+		Types:    []string{"string", "string", "string", "boolean", "array", "array", "array"},
+		Required: []int{0, 1, 2, 3},
+	}
+	fieldsDragPayload = &tool.Fields{
+		Names:      []string{"from", "to", "by_x", "by_y", "expect", "intent"},
+		Types:      []string{"object", "object", "integer", "integer", "array", "string"},
+		Required:   []int{0},
+		AtLeastOne: [][]int{[]int{1, 2, 3}},
+	}
+	fieldsDragResult = &tool.Fields{
+		Names:    []string{"url", "title", "acted_on", "changed", "opened_tabs", "downloads", "dialogs"},
+		Types:    []string{"string", "string", "string", "boolean", "array", "array", "array"},
 		Required: []int{0, 1, 2, 3},
 	}
 	fieldsTypePayload = &tool.Fields{
@@ -84,9 +184,19 @@ var (
 		Required: []int{0, 1},
 	}
 	fieldsTypeResult = &tool.Fields{
-		Names:    []string{"url", "title", "acted_on", "changed", "value"},
-		Types:    []string{"string", "string", "string", "boolean", "string"},
+		Names:    []string{"url", "title", "acted_on", "changed", "opened_tabs", "downloads", "dialogs", "value"},
+		Types:    []string{"string", "string", "string", "boolean", "array", "array", "array", "string"},
 		Required: []int{0, 1, 2, 3},
+	}
+	fieldsClearPayload = &tool.Fields{
+		Names:    []string{"target", "expect", "intent"},
+		Types:    []string{"object", "array", "string"},
+		Required: []int{0},
+	}
+	fieldsClearResult = &tool.Fields{
+		Names:    []string{"url", "title", "acted_on", "changed", "opened_tabs", "downloads", "dialogs", "empty"},
+		Types:    []string{"string", "string", "string", "boolean", "array", "array", "array", "boolean"},
+		Required: []int{0, 1, 2, 3, 7},
 	}
 	fieldsPressPayload = &tool.Fields{
 		Names:    []string{"key", "target", "expect", "intent"},
@@ -94,8 +204,8 @@ var (
 		Required: []int{0},
 	}
 	fieldsPressResult = &tool.Fields{
-		Names:    []string{"url", "title", "acted_on", "changed"},
-		Types:    []string{"string", "string", "string", "boolean"},
+		Names:    []string{"url", "title", "acted_on", "changed", "opened_tabs", "downloads", "dialogs"},
+		Types:    []string{"string", "string", "string", "boolean", "array", "array", "array"},
 		Required: []int{0, 1, 2, 3},
 	}
 	fieldsSelectPayload = &tool.Fields{
@@ -104,8 +214,8 @@ var (
 		Required: []int{0, 1},
 	}
 	fieldsSelectResult = &tool.Fields{
-		Names:    []string{"url", "title", "acted_on", "changed", "selected"},
-		Types:    []string{"string", "string", "string", "boolean", "array"},
+		Names:    []string{"url", "title", "acted_on", "changed", "opened_tabs", "downloads", "dialogs", "selected"},
+		Types:    []string{"string", "string", "string", "boolean", "array", "array", "array", "array"},
 		Required: []int{0, 1, 2, 3},
 	}
 	fieldsCheckPayload = &tool.Fields{
@@ -114,9 +224,121 @@ var (
 		Required: []int{0},
 	}
 	fieldsCheckResult = &tool.Fields{
-		Names:    []string{"url", "title", "acted_on", "changed", "checked"},
-		Types:    []string{"string", "string", "string", "boolean", "boolean"},
-		Required: []int{0, 1, 2, 3, 4},
+		Names:    []string{"url", "title", "acted_on", "changed", "opened_tabs", "downloads", "dialogs", "checked"},
+		Types:    []string{"string", "string", "string", "boolean", "array", "array", "array", "boolean"},
+		Required: []int{0, 1, 2, 3, 7},
+	}
+	fieldsUncheckPayload = &tool.Fields{
+		Names:    []string{"target", "expect", "intent"},
+		Types:    []string{"object", "array", "string"},
+		Required: []int{0},
+	}
+	fieldsUncheckResult = &tool.Fields{
+		Names:    []string{"url", "title", "acted_on", "changed", "opened_tabs", "downloads", "dialogs", "checked"},
+		Types:    []string{"string", "string", "string", "boolean", "array", "array", "array", "boolean"},
+		Required: []int{0, 1, 2, 3, 7},
+	}
+	fieldsUploadPayload = &tool.Fields{
+		Names:    []string{"target", "paths", "expect", "intent"},
+		Types:    []string{"object", "array", "array", "string"},
+		Required: []int{0, 1},
+	}
+	fieldsUploadResult = &tool.Fields{
+		Names:    []string{"url", "title", "acted_on", "changed", "opened_tabs", "downloads", "dialogs", "files"},
+		Types:    []string{"string", "string", "string", "boolean", "array", "array", "array", "array"},
+		Required: []int{0, 1, 2, 3, 7},
+	}
+	fieldsScrollPayload = &tool.Fields{
+		Names:      []string{"target", "direction", "amount", "until", "expect", "intent"},
+		Types:      []string{"object", "string", "integer", "object", "array", "string"},
+		AtLeastOne: [][]int{[]int{0, 1, 3}},
+	}
+	fieldsScrollResult = &tool.Fields{
+		Names:    []string{"url", "title", "acted_on", "changed", "opened_tabs", "downloads", "dialogs", "scrolled_x", "scrolled_y", "at_end", "in_view"},
+		Types:    []string{"string", "string", "string", "boolean", "array", "array", "array", "integer", "integer", "boolean", "boolean"},
+		Required: []int{0, 1, 2, 3, 7, 8, 9, 10},
+	}
+	fieldsFillFormPayload = &tool.Fields{
+		Names:    []string{"fields", "expect", "intent"},
+		Types:    []string{"array", "array", "string"},
+		Required: []int{0},
+	}
+	fieldsFormField = &tool.Fields{
+		Names:    []string{"target", "value"},
+		Types:    []string{"object", "string"},
+		Required: []int{0, 1},
+	}
+	fieldsFillFormResult = &tool.Fields{
+		Names:    []string{"url", "title", "acted_on", "changed", "opened_tabs", "downloads", "dialogs", "fields"},
+		Types:    []string{"string", "string", "string", "boolean", "array", "array", "array", "array"},
+		Required: []int{0, 1, 2, 3, 7},
+	}
+	fieldsFilledField = &tool.Fields{
+		Names:    []string{"field", "value", "ok", "problem"},
+		Types:    []string{"string", "string", "boolean", "string"},
+		Required: []int{0, 2},
+	}
+	fieldsDialogPayload = &tool.Fields{
+		Names:    []string{"accept", "prompt_text", "message_contains", "expect", "intent"},
+		Types:    []string{"boolean", "string", "string", "array", "string"},
+		Required: []int{0},
+	}
+	fieldsDialogResult = &tool.Fields{
+		Names:    []string{"armed", "latest"},
+		Types:    []string{"boolean", "array"},
+		Required: []int{0, 1},
+	}
+	fieldsTabsPayload = &tool.Fields{
+		Names: []string{"action", "index", "url", "expect", "intent"},
+		Types: []string{"string", "integer", "string", "array", "string"},
+	}
+	fieldsTabsResult = &tool.Fields{
+		Names:    []string{"tabs"},
+		Types:    []string{"array"},
+		Required: []int{0},
+	}
+	fieldsBrowserTab = &tool.Fields{
+		Names:    []string{"index", "title", "url", "current"},
+		Types:    []string{"integer", "string", "string", "boolean"},
+		Required: []int{0, 1, 2, 3},
+	}
+	fieldsConsolePayload = &tool.Fields{
+		Names: []string{"level", "limit", "expect", "intent"},
+		Types: []string{"string", "integer", "array", "string"},
+	}
+	fieldsConsoleResult = &tool.Fields{
+		Names:    []string{"messages", "truncated"},
+		Types:    []string{"array", "boolean"},
+		Required: []int{0, 1},
+	}
+	fieldsConsoleMessage = &tool.Fields{
+		Names:    []string{"level", "text", "location"},
+		Types:    []string{"string", "string", "string"},
+		Required: []int{0, 1},
+	}
+	fieldsNetworkPayload = &tool.Fields{
+		Names: []string{"url_contains", "method", "failed", "limit", "expect", "intent"},
+		Types: []string{"string", "string", "boolean", "integer", "array", "string"},
+	}
+	fieldsNetworkResult = &tool.Fields{
+		Names:    []string{"requests", "truncated"},
+		Types:    []string{"array", "boolean"},
+		Required: []int{0, 1},
+	}
+	fieldsNetworkRequest = &tool.Fields{
+		Names:    []string{"method", "url", "status", "type", "duration_ms", "problem"},
+		Types:    []string{"string", "string", "integer", "string", "integer", "string"},
+		Required: []int{0, 1, 2, 3},
+	}
+	fieldsEvaluatePayload = &tool.Fields{
+		Names:    []string{"function", "target", "timeout_ms", "expect", "intent"},
+		Types:    []string{"string", "object", "integer", "array", "string"},
+		Required: []int{0},
+	}
+	fieldsEvaluateResult = &tool.Fields{
+		Names:    []string{"value", "truncated", "changed"},
+		Types:    []string{"string", "boolean", "boolean"},
+		Required: []int{0, 1, 2},
 	}
 	fieldsWaitForPayload = &tool.Fields{
 		Names:      []string{"text", "text_gone", "target", "state", "timeout_ms", "expect", "intent"},
@@ -140,58 +362,131 @@ var (
 )
 
 var (
-	ruleNavigatePayloadURL          = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 4096}, Format: "uri"}
-	ruleNavigatePayloadTimeoutMs    = &tool.NumberRule[int64]{Min: new(int64(100)), Max: new(int64(120000))}
-	ruleNavigatePayloadExpect       = &tool.Length{Min: 0, Max: 32}
-	ruleNavigatePayloadExpectItem   = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
-	ruleNavigatePayloadIntent       = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
-	ruleSnapshotPayloadMaxChars     = &tool.NumberRule[int64]{Min: new(int64(200)), Max: new(int64(200000))}
-	ruleSnapshotPayloadExpect       = &tool.Length{Min: 0, Max: 32}
-	ruleSnapshotPayloadExpectItem   = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
-	ruleSnapshotPayloadIntent       = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
-	ruleTargetName                  = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 500}}
-	ruleTargetRole                  = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 40}, Pattern: tool.MustPattern(`^[a-z]+$`)}
-	ruleTargetWithin                = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 500}}
-	ruleTargetNear                  = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 500}}
-	ruleTargetSelector              = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 2000}}
-	ruleTargetRef                   = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 40}, Pattern: tool.MustPattern(`^[a-z]?[0-9]*e[0-9]+$`)}
-	ruleTargetNth                   = &tool.NumberRule[int64]{Min: new(int64(1)), Max: new(int64(10000))}
-	ruleTargetDescription           = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 1000}}
-	ruleReadPayloadMaxChars         = &tool.NumberRule[int64]{Min: new(int64(1)), Max: new(int64(200000))}
-	ruleReadPayloadExpect           = &tool.Length{Min: 0, Max: 32}
-	ruleReadPayloadExpectItem       = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
-	ruleReadPayloadIntent           = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
-	ruleClickPayloadButton          = &tool.StringRule{Enum: []string{"left", "right", "middle"}}
-	ruleClickPayloadModifiers       = &tool.Length{Min: 0, Max: 4}
-	ruleClickPayloadModifiersItem   = &tool.StringRule{Enum: []string{"Alt", "Control", "Meta", "Shift"}}
-	ruleClickPayloadExpect          = &tool.Length{Min: 0, Max: 32}
-	ruleClickPayloadExpectItem      = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
-	ruleClickPayloadIntent          = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
-	ruleTypePayloadText             = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 100000}}
-	ruleTypePayloadExpect           = &tool.Length{Min: 0, Max: 32}
-	ruleTypePayloadExpectItem       = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
-	ruleTypePayloadIntent           = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
-	rulePressPayloadKey             = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 60}, Pattern: tool.MustPattern("^((Alt|Control|Meta|Shift)\\+)*([A-Za-z0-9]+|[!-/:-@\\[-`{-~])$")}
-	rulePressPayloadExpect          = &tool.Length{Min: 0, Max: 32}
-	rulePressPayloadExpectItem      = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
-	rulePressPayloadIntent          = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
-	ruleSelectPayloadValues         = &tool.Length{Min: 1, Max: 100}
-	ruleSelectPayloadValuesItem     = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 1000}}
-	ruleSelectPayloadExpect         = &tool.Length{Min: 0, Max: 32}
-	ruleSelectPayloadExpectItem     = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
-	ruleSelectPayloadIntent         = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
-	ruleCheckPayloadExpect          = &tool.Length{Min: 0, Max: 32}
-	ruleCheckPayloadExpectItem      = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
-	ruleCheckPayloadIntent          = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
-	ruleWaitForPayloadText          = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 2000}}
-	ruleWaitForPayloadTextGone      = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 2000}}
-	ruleWaitForPayloadState         = &tool.StringRule{Enum: []string{"visible", "hidden", "enabled"}}
-	ruleWaitForPayloadTimeoutMs     = &tool.NumberRule[int64]{Min: new(int64(0)), Max: new(int64(120000))}
-	ruleWaitForPayloadExpect        = &tool.Length{Min: 0, Max: 32}
-	ruleWaitForPayloadExpectItem    = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
-	ruleWaitForPayloadIntent        = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
-	ruleScreenshotPayloadExpect     = &tool.Length{Min: 0, Max: 32}
-	ruleScreenshotPayloadExpectItem = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
-	ruleScreenshotPayloadIntent     = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
-	ruleScreenshotResultArtifact    = &tool.StringRule{Pattern: tool.MustPattern(`^sha256:[0-9a-f]{64}$`)}
+	ruleNavigatePayloadURL              = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 4096}, Format: "uri"}
+	ruleNavigatePayloadTimeoutMs        = &tool.NumberRule[int64]{Min: new(int64(100)), Max: new(int64(120000))}
+	ruleNavigatePayloadExpect           = &tool.Length{Min: 0, Max: 32}
+	ruleNavigatePayloadExpectItem       = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleNavigatePayloadIntent           = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleBackPayloadExpect               = &tool.Length{Min: 0, Max: 32}
+	ruleBackPayloadExpectItem           = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleBackPayloadIntent               = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleForwardPayloadExpect            = &tool.Length{Min: 0, Max: 32}
+	ruleForwardPayloadExpectItem        = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleForwardPayloadIntent            = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleReloadPayloadExpect             = &tool.Length{Min: 0, Max: 32}
+	ruleReloadPayloadExpectItem         = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleReloadPayloadIntent             = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleSnapshotPayloadMaxChars         = &tool.NumberRule[int64]{Min: new(int64(200)), Max: new(int64(200000))}
+	ruleSnapshotPayloadExpect           = &tool.Length{Min: 0, Max: 32}
+	ruleSnapshotPayloadExpectItem       = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleSnapshotPayloadIntent           = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleTargetName                      = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 500}}
+	ruleTargetRole                      = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 40}, Pattern: tool.MustPattern(`^[a-z]+$`)}
+	ruleTargetWithin                    = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 500}}
+	ruleTargetNear                      = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 500}}
+	ruleTargetSelector                  = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 2000}}
+	ruleTargetRef                       = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 40}, Pattern: tool.MustPattern(`^[a-z]?[0-9]*e[0-9]+$`)}
+	ruleTargetNth                       = &tool.NumberRule[int64]{Min: new(int64(1)), Max: new(int64(10000))}
+	ruleTargetDescription               = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 1000}}
+	ruleReadPayloadMaxChars             = &tool.NumberRule[int64]{Min: new(int64(1)), Max: new(int64(200000))}
+	ruleReadPayloadExpect               = &tool.Length{Min: 0, Max: 32}
+	ruleReadPayloadExpectItem           = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleReadPayloadIntent               = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleClickPayloadButton              = &tool.StringRule{Enum: []string{"left", "right", "middle"}}
+	ruleClickPayloadModifiers           = &tool.Length{Min: 0, Max: 4}
+	ruleClickPayloadModifiersItem       = &tool.StringRule{Enum: []string{"Alt", "Control", "Meta", "Shift"}}
+	ruleClickPayloadExpect              = &tool.Length{Min: 0, Max: 32}
+	ruleClickPayloadExpectItem          = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleClickPayloadIntent              = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleDownloadArtifact                = &tool.StringRule{Pattern: tool.MustPattern(`^sha256:[0-9a-f]{64}$`)}
+	ruleDoubleClickPayloadButton        = &tool.StringRule{Enum: []string{"left", "right", "middle"}}
+	ruleDoubleClickPayloadModifiers     = &tool.Length{Min: 0, Max: 4}
+	ruleDoubleClickPayloadModifiersItem = &tool.StringRule{Enum: []string{"Alt", "Control", "Meta", "Shift"}}
+	ruleDoubleClickPayloadExpect        = &tool.Length{Min: 0, Max: 32}
+	ruleDoubleClickPayloadExpectItem    = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleDoubleClickPayloadIntent        = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleHoverPayloadExpect              = &tool.Length{Min: 0, Max: 32}
+	ruleHoverPayloadExpectItem          = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleHoverPayloadIntent              = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleDragPayloadByX                  = &tool.NumberRule[int64]{Min: new(int64(-20000)), Max: new(int64(20000))}
+	ruleDragPayloadByY                  = &tool.NumberRule[int64]{Min: new(int64(-20000)), Max: new(int64(20000))}
+	ruleDragPayloadExpect               = &tool.Length{Min: 0, Max: 32}
+	ruleDragPayloadExpectItem           = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleDragPayloadIntent               = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleTypePayloadText                 = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 100000}}
+	ruleTypePayloadExpect               = &tool.Length{Min: 0, Max: 32}
+	ruleTypePayloadExpectItem           = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleTypePayloadIntent               = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleClearPayloadExpect              = &tool.Length{Min: 0, Max: 32}
+	ruleClearPayloadExpectItem          = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleClearPayloadIntent              = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	rulePressPayloadKey                 = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 60}, Pattern: tool.MustPattern("^((Alt|Control|Meta|Shift)\\+)*([A-Za-z0-9]+|[!-/:-@\\[-`{-~])$")}
+	rulePressPayloadExpect              = &tool.Length{Min: 0, Max: 32}
+	rulePressPayloadExpectItem          = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	rulePressPayloadIntent              = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleSelectPayloadValues             = &tool.Length{Min: 1, Max: 100}
+	ruleSelectPayloadValuesItem         = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 1000}}
+	ruleSelectPayloadExpect             = &tool.Length{Min: 0, Max: 32}
+	ruleSelectPayloadExpectItem         = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleSelectPayloadIntent             = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleCheckPayloadExpect              = &tool.Length{Min: 0, Max: 32}
+	ruleCheckPayloadExpectItem          = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleCheckPayloadIntent              = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleUncheckPayloadExpect            = &tool.Length{Min: 0, Max: 32}
+	ruleUncheckPayloadExpectItem        = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleUncheckPayloadIntent            = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleUploadPayloadPaths              = &tool.Length{Min: 1, Max: 20}
+	ruleUploadPayloadPathsItem          = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 4096}}
+	ruleUploadPayloadExpect             = &tool.Length{Min: 0, Max: 32}
+	ruleUploadPayloadExpectItem         = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleUploadPayloadIntent             = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleScrollPayloadDirection          = &tool.StringRule{Enum: []string{"up", "down", "left", "right"}}
+	ruleScrollPayloadAmount             = &tool.NumberRule[int64]{Min: new(int64(1)), Max: new(int64(100000))}
+	ruleScrollPayloadExpect             = &tool.Length{Min: 0, Max: 32}
+	ruleScrollPayloadExpectItem         = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleScrollPayloadIntent             = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleFillFormPayloadFields           = &tool.Length{Min: 1, Max: 50}
+	ruleFillFormPayloadExpect           = &tool.Length{Min: 0, Max: 32}
+	ruleFillFormPayloadExpectItem       = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleFillFormPayloadIntent           = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleFormFieldValue                  = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 10000}}
+	ruleDialogPayloadPromptText         = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 10000}}
+	ruleDialogPayloadMessageContains    = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 2000}}
+	ruleDialogPayloadExpect             = &tool.Length{Min: 0, Max: 32}
+	ruleDialogPayloadExpectItem         = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleDialogPayloadIntent             = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleTabsPayloadAction               = &tool.StringRule{Enum: []string{"list", "new", "select", "close"}}
+	ruleTabsPayloadIndex                = &tool.NumberRule[int64]{Min: new(int64(0)), Max: new(int64(1000))}
+	ruleTabsPayloadURL                  = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 4096}, Format: "uri"}
+	ruleTabsPayloadExpect               = &tool.Length{Min: 0, Max: 32}
+	ruleTabsPayloadExpectItem           = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleTabsPayloadIntent               = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleConsolePayloadLevel             = &tool.StringRule{Enum: []string{"error", "warning", "info", "debug"}}
+	ruleConsolePayloadLimit             = &tool.NumberRule[int64]{Min: new(int64(1)), Max: new(int64(500))}
+	ruleConsolePayloadExpect            = &tool.Length{Min: 0, Max: 32}
+	ruleConsolePayloadExpectItem        = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleConsolePayloadIntent            = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleConsoleMessageLevel             = &tool.StringRule{Enum: []string{"error", "warning", "info", "debug"}}
+	ruleNetworkPayloadURLContains       = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 2000}}
+	ruleNetworkPayloadMethod            = &tool.StringRule{Pattern: tool.MustPattern(`^[A-Z]{1,20}$`)}
+	ruleNetworkPayloadLimit             = &tool.NumberRule[int64]{Min: new(int64(1)), Max: new(int64(500))}
+	ruleNetworkPayloadExpect            = &tool.Length{Min: 0, Max: 32}
+	ruleNetworkPayloadExpectItem        = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleNetworkPayloadIntent            = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleEvaluatePayloadFunction         = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 100000}}
+	ruleEvaluatePayloadTimeoutMs        = &tool.NumberRule[int64]{Min: new(int64(10)), Max: new(int64(60000))}
+	ruleEvaluatePayloadExpect           = &tool.Length{Min: 0, Max: 32}
+	ruleEvaluatePayloadExpectItem       = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleEvaluatePayloadIntent           = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleWaitForPayloadText              = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 2000}}
+	ruleWaitForPayloadTextGone          = &tool.StringRule{Length: &tool.Length{Min: 1, Max: 2000}}
+	ruleWaitForPayloadState             = &tool.StringRule{Enum: []string{"visible", "hidden", "enabled"}}
+	ruleWaitForPayloadTimeoutMs         = &tool.NumberRule[int64]{Min: new(int64(0)), Max: new(int64(120000))}
+	ruleWaitForPayloadExpect            = &tool.Length{Min: 0, Max: 32}
+	ruleWaitForPayloadExpectItem        = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleWaitForPayloadIntent            = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleScreenshotPayloadExpect         = &tool.Length{Min: 0, Max: 32}
+	ruleScreenshotPayloadExpectItem     = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleScreenshotPayloadIntent         = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleScreenshotResultArtifact        = &tool.StringRule{Pattern: tool.MustPattern(`^sha256:[0-9a-f]{64}$`)}
 )

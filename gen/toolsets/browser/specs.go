@@ -19,13 +19,29 @@ import (
 func Specs() []*tool.Spec {
 	return []*tool.Spec{
 		NavigateSpec,
+		BackSpec,
+		ForwardSpec,
+		ReloadSpec,
 		SnapshotSpec,
 		ReadSpec,
 		ClickSpec,
+		DoubleClickSpec,
+		HoverSpec,
+		DragSpec,
 		TypeSpec,
+		ClearSpec,
 		PressSpec,
 		SelectSpec,
 		CheckSpec,
+		UncheckSpec,
+		UploadSpec,
+		ScrollSpec,
+		FillFormSpec,
+		DialogSpec,
+		TabsSpec,
+		ConsoleSpec,
+		NetworkSpec,
+		EvaluateSpec,
 		WaitForSpec,
 		ScreenshotSpec,
 	}
@@ -124,6 +140,341 @@ var NavigateSpec = &tool.Spec{
 	},
 	DecodeResult: func(text []byte) (any, tool.Issues) {
 		v, issues := tool.Decode(text, documentNavigateResult, decodeNavigateResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// BackSpec is the contract of browser.back.
+var BackSpec = &tool.Spec{
+	ID:          BackID,
+	Title:       "Back",
+	Description: "Go back to the previous page of the tab's history and wait until it is ready.",
+	Effect:      tool.Reversible,
+	Sources:     []tool.Source{tool.SourceSystem},
+	Postconditions: []tool.Condition{
+		{Name: "page_ready", Expression: `page.ready`, Message: "the page finished loading"},
+		{Name: "no_http_error", Expression: `result.status < 400`, Message: "the server answered without an error"},
+		{Name: "moved", Expression: `effect.changed`, Message: "another entry of the history is open"},
+	},
+	TimeLimit: 60 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "additionalProperties": false
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "url": {
+      "description": "Address afterwards",
+      "type": "string"
+    },
+    "title": {
+      "description": "Title afterwards",
+      "type": "string"
+    },
+    "status": {
+      "description": "HTTP status of the document; 0 when it came from a cache or has none",
+      "type": "integer",
+      "minimum": -9223372036854775808,
+      "maximum": 9223372036854775807
+    },
+    "dialogs": {
+      "description": "Dialogs that came up, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
+    }
+  },
+  "required": [
+    "url",
+    "title",
+    "status"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentBackPayload, decodeBackPayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*BackResult)
+		if !ok {
+			return nil, tool.WrongType(documentBackResult)
+		}
+		return tool.Encode(r, documentBackResult, encodeBackResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentBackResult, decodeBackResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// ForwardSpec is the contract of browser.forward.
+var ForwardSpec = &tool.Spec{
+	ID:          ForwardID,
+	Title:       "Forward",
+	Description: "Go forward to the next page of the tab's history and wait until it is ready.",
+	Effect:      tool.Reversible,
+	Sources:     []tool.Source{tool.SourceSystem},
+	Postconditions: []tool.Condition{
+		{Name: "page_ready", Expression: `page.ready`, Message: "the page finished loading"},
+		{Name: "no_http_error", Expression: `result.status < 400`, Message: "the server answered without an error"},
+		{Name: "moved", Expression: `effect.changed`, Message: "another entry of the history is open"},
+	},
+	TimeLimit: 60 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "additionalProperties": false
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "url": {
+      "description": "Address afterwards",
+      "type": "string"
+    },
+    "title": {
+      "description": "Title afterwards",
+      "type": "string"
+    },
+    "status": {
+      "description": "HTTP status of the document; 0 when it came from a cache or has none",
+      "type": "integer",
+      "minimum": -9223372036854775808,
+      "maximum": 9223372036854775807
+    },
+    "dialogs": {
+      "description": "Dialogs that came up, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
+    }
+  },
+  "required": [
+    "url",
+    "title",
+    "status"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentForwardPayload, decodeForwardPayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*ForwardResult)
+		if !ok {
+			return nil, tool.WrongType(documentForwardResult)
+		}
+		return tool.Encode(r, documentForwardResult, encodeForwardResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentForwardResult, decodeForwardResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// ReloadSpec is the contract of browser.reload.
+var ReloadSpec = &tool.Spec{
+	ID:          ReloadID,
+	Title:       "Reload",
+	Description: "Load the current page anew. Refused for a page that is the answer to a form sent by POST, because that would send it again.",
+	Effect:      tool.Idempotent,
+	Sources:     []tool.Source{tool.SourceSystem},
+	Postconditions: []tool.Condition{
+		{Name: "page_ready", Expression: `page.ready`, Message: "the page finished loading"},
+		{Name: "no_http_error", Expression: `result.status < 400`, Message: "the server answered without an error"},
+	},
+	TimeLimit: 60 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "additionalProperties": false
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "url": {
+      "description": "Address afterwards",
+      "type": "string"
+    },
+    "title": {
+      "description": "Title afterwards",
+      "type": "string"
+    },
+    "status": {
+      "description": "HTTP status of the document; 0 when it came from a cache or has none",
+      "type": "integer",
+      "minimum": -9223372036854775808,
+      "maximum": 9223372036854775807
+    },
+    "dialogs": {
+      "description": "Dialogs that came up, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
+    }
+  },
+  "required": [
+    "url",
+    "title",
+    "status"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentReloadPayload, decodeReloadPayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*ReloadResult)
+		if !ok {
+			return nil, tool.WrongType(documentReloadResult)
+		}
+		return tool.Encode(r, documentReloadResult, encodeReloadResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentReloadResult, decodeReloadResult)
 		if issues != nil {
 			return nil, issues
 		}
@@ -230,6 +581,11 @@ var SnapshotSpec = &tool.Spec{
       "maximum": 200000,
       "default": 20000
     },
+    "only_changes": {
+      "description": "Only what differs from the run's last snapshot of the same part: lines that came (+) and went (-), with what holds them",
+      "type": "boolean",
+      "default": false
+    },
     "expect": {
       "description": "Conditions (CEL) that must hold afterwards",
       "type": "array",
@@ -260,11 +616,15 @@ var SnapshotSpec = &tool.Spec{
       "type": "string"
     },
     "snapshot": {
-      "description": "The tree, one element a line",
+      "description": "The tree, one element a line; or what changed in it",
       "type": "string"
     },
     "truncated": {
       "description": "Whether the tree was cut",
+      "type": "boolean"
+    },
+    "changes": {
+      "description": "Whether it holds the changes only; false where there was nothing to compare with",
       "type": "boolean"
     }
   },
@@ -272,7 +632,8 @@ var SnapshotSpec = &tool.Spec{
     "url",
     "title",
     "snapshot",
-    "truncated"
+    "truncated",
+    "changes"
   ],
   "additionalProperties": false
 }`),
@@ -623,6 +984,80 @@ var ClickSpec = &tool.Spec{
     "changed": {
       "description": "Whether anything changed",
       "type": "boolean"
+    },
+    "opened_tabs": {
+      "description": "Addresses of tabs and windows that it opened; browser.tabs switches to them",
+      "type": "array",
+      "items": {
+        "type": "string"
+      }
+    },
+    "downloads": {
+      "description": "Files that it had the browser save",
+      "type": "array",
+      "items": {
+        "description": "A file that the page had the browser save.",
+        "type": "object",
+        "properties": {
+          "name": {
+            "description": "Name that the server suggested",
+            "type": "string"
+          },
+          "url": {
+            "description": "Address it came from",
+            "type": "string"
+          },
+          "bytes": {
+            "description": "Size",
+            "type": "integer",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "artifact": {
+            "description": "Content digest of the stored file; absent when it was not kept",
+            "type": "string",
+            "pattern": "^sha256:[0-9a-f]{64}$"
+          },
+          "problem": {
+            "description": "Why it was not kept: too large, cancelled, no store",
+            "type": "string"
+          }
+        },
+        "required": [
+          "name",
+          "url",
+          "bytes"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "dialogs": {
+      "description": "Dialogs that came up, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
     }
   },
   "required": [
@@ -650,6 +1085,863 @@ var ClickSpec = &tool.Spec{
 	},
 	DecodeResult: func(text []byte) (any, tool.Issues) {
 		v, issues := tool.Decode(text, documentClickResult, decodeClickResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// DoubleClickSpec is the contract of browser.double_click.
+var DoubleClickSpec = &tool.Spec{
+	ID:          DoubleClickID,
+	Title:       "Double click",
+	Description: "Double-click an element: found and checked as for a click.",
+	Effect:      tool.Reversible,
+	Sources:     []tool.Source{tool.SourceAX, tool.SourceCDP, tool.SourceVision},
+	Postconditions: []tool.Condition{
+		{Name: "delivered", Expression: `effect.delivered`, Message: "the double click reached the target"},
+		{Name: "something_changed", Expression: `effect.changed`, Message: "the page reacted"},
+		{Name: "no_new_error", Expression: `page.errors.all(e, e in before.page.errors)`, Message: "no error appeared"},
+	},
+	Question:  "Which element should be double-clicked?",
+	Rollback:  "Dismisses a dialog that the double click opened. Refused when a request other than GET, HEAD or OPTIONS was sent, or the page was left.",
+	TimeLimit: 30 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "target": {
+      "description": "What to act on. Give the name people see; add role, within or near when several things share it.",
+      "type": "object",
+      "properties": {
+        "name": {
+          "description": "Accessible name or visible text",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "role": {
+          "description": "ARIA role: button, link, textbox, checkbox, combobox, …",
+          "type": "string",
+          "pattern": "^[a-z]+$",
+          "maxLength": 40
+        },
+        "within": {
+          "description": "Name of the panel, landmark, dialog, frame or section that holds it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "near": {
+          "description": "Text beside it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "selector": {
+          "description": "CSS selector",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 2000
+        },
+        "ref": {
+          "description": "Reference from the last snapshot",
+          "type": "string",
+          "pattern": "^[a-z]?[0-9]*e[0-9]+$",
+          "maxLength": 40
+        },
+        "nth": {
+          "description": "Which of several equal matches, counted from 1 in document order",
+          "type": "integer",
+          "minimum": 1,
+          "maximum": 10000
+        },
+        "description": {
+          "description": "What it looks like and where it is, for vision",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 1000
+        }
+      },
+      "additionalProperties": false,
+      "anyOf": [
+        {
+          "required": [
+            "name"
+          ]
+        },
+        {
+          "required": [
+            "selector"
+          ]
+        },
+        {
+          "required": [
+            "ref"
+          ]
+        },
+        {
+          "required": [
+            "description"
+          ]
+        }
+      ]
+    },
+    "button": {
+      "description": "Mouse button",
+      "type": "string",
+      "enum": [
+        "left",
+        "right",
+        "middle"
+      ],
+      "default": "left"
+    },
+    "modifiers": {
+      "description": "Keys held down meanwhile",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "enum": [
+          "Alt",
+          "Control",
+          "Meta",
+          "Shift"
+        ]
+      },
+      "maxItems": 4
+    },
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "required": [
+    "target"
+  ],
+  "additionalProperties": false
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "url": {
+      "description": "Address afterwards",
+      "type": "string"
+    },
+    "title": {
+      "description": "Title afterwards",
+      "type": "string"
+    },
+    "acted_on": {
+      "description": "The element, in words: button \"Play\" in \"Now playing\"",
+      "type": "string"
+    },
+    "changed": {
+      "description": "Whether anything changed",
+      "type": "boolean"
+    },
+    "opened_tabs": {
+      "description": "Addresses of tabs and windows that it opened; browser.tabs switches to them",
+      "type": "array",
+      "items": {
+        "type": "string"
+      }
+    },
+    "downloads": {
+      "description": "Files that it had the browser save",
+      "type": "array",
+      "items": {
+        "description": "A file that the page had the browser save.",
+        "type": "object",
+        "properties": {
+          "name": {
+            "description": "Name that the server suggested",
+            "type": "string"
+          },
+          "url": {
+            "description": "Address it came from",
+            "type": "string"
+          },
+          "bytes": {
+            "description": "Size",
+            "type": "integer",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "artifact": {
+            "description": "Content digest of the stored file; absent when it was not kept",
+            "type": "string",
+            "pattern": "^sha256:[0-9a-f]{64}$"
+          },
+          "problem": {
+            "description": "Why it was not kept: too large, cancelled, no store",
+            "type": "string"
+          }
+        },
+        "required": [
+          "name",
+          "url",
+          "bytes"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "dialogs": {
+      "description": "Dialogs that came up, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
+    }
+  },
+  "required": [
+    "url",
+    "title",
+    "acted_on",
+    "changed"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{"target":{"name":"report.txt","role":"listitem"}}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentDoubleClickPayload, decodeDoubleClickPayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*DoubleClickResult)
+		if !ok {
+			return nil, tool.WrongType(documentDoubleClickResult)
+		}
+		return tool.Encode(r, documentDoubleClickResult, encodeDoubleClickResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentDoubleClickResult, decodeDoubleClickResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// HoverSpec is the contract of browser.hover.
+var HoverSpec = &tool.Spec{
+	ID:          HoverID,
+	Title:       "Hover",
+	Description: "Point the mouse at an element, and leave it there: menus and tips that open on hover stay open for the next call.",
+	Effect:      tool.Idempotent,
+	Sources:     []tool.Source{tool.SourceAX, tool.SourceCDP, tool.SourceVision},
+	Postconditions: []tool.Condition{
+		{Name: "delivered", Expression: `effect.delivered`, Message: "the pointer is over the target"},
+		{Name: "no_new_error", Expression: `page.errors.all(e, e in before.page.errors)`, Message: "no error appeared"},
+	},
+	Question:  "What should be pointed at?",
+	TimeLimit: 30 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "target": {
+      "description": "What to act on. Give the name people see; add role, within or near when several things share it.",
+      "type": "object",
+      "properties": {
+        "name": {
+          "description": "Accessible name or visible text",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "role": {
+          "description": "ARIA role: button, link, textbox, checkbox, combobox, …",
+          "type": "string",
+          "pattern": "^[a-z]+$",
+          "maxLength": 40
+        },
+        "within": {
+          "description": "Name of the panel, landmark, dialog, frame or section that holds it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "near": {
+          "description": "Text beside it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "selector": {
+          "description": "CSS selector",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 2000
+        },
+        "ref": {
+          "description": "Reference from the last snapshot",
+          "type": "string",
+          "pattern": "^[a-z]?[0-9]*e[0-9]+$",
+          "maxLength": 40
+        },
+        "nth": {
+          "description": "Which of several equal matches, counted from 1 in document order",
+          "type": "integer",
+          "minimum": 1,
+          "maximum": 10000
+        },
+        "description": {
+          "description": "What it looks like and where it is, for vision",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 1000
+        }
+      },
+      "additionalProperties": false,
+      "anyOf": [
+        {
+          "required": [
+            "name"
+          ]
+        },
+        {
+          "required": [
+            "selector"
+          ]
+        },
+        {
+          "required": [
+            "ref"
+          ]
+        },
+        {
+          "required": [
+            "description"
+          ]
+        }
+      ]
+    },
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "required": [
+    "target"
+  ],
+  "additionalProperties": false
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "url": {
+      "description": "Address afterwards",
+      "type": "string"
+    },
+    "title": {
+      "description": "Title afterwards",
+      "type": "string"
+    },
+    "acted_on": {
+      "description": "The element, in words: button \"Play\" in \"Now playing\"",
+      "type": "string"
+    },
+    "changed": {
+      "description": "Whether anything changed",
+      "type": "boolean"
+    },
+    "opened_tabs": {
+      "description": "Addresses of tabs and windows that it opened; browser.tabs switches to them",
+      "type": "array",
+      "items": {
+        "type": "string"
+      }
+    },
+    "downloads": {
+      "description": "Files that it had the browser save",
+      "type": "array",
+      "items": {
+        "description": "A file that the page had the browser save.",
+        "type": "object",
+        "properties": {
+          "name": {
+            "description": "Name that the server suggested",
+            "type": "string"
+          },
+          "url": {
+            "description": "Address it came from",
+            "type": "string"
+          },
+          "bytes": {
+            "description": "Size",
+            "type": "integer",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "artifact": {
+            "description": "Content digest of the stored file; absent when it was not kept",
+            "type": "string",
+            "pattern": "^sha256:[0-9a-f]{64}$"
+          },
+          "problem": {
+            "description": "Why it was not kept: too large, cancelled, no store",
+            "type": "string"
+          }
+        },
+        "required": [
+          "name",
+          "url",
+          "bytes"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "dialogs": {
+      "description": "Dialogs that came up, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
+    }
+  },
+  "required": [
+    "url",
+    "title",
+    "acted_on",
+    "changed"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{"target":{"name":"Products","role":"menuitem"}}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentHoverPayload, decodeHoverPayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*HoverResult)
+		if !ok {
+			return nil, tool.WrongType(documentHoverResult)
+		}
+		return tool.Encode(r, documentHoverResult, encodeHoverResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentHoverResult, decodeHoverResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// DragSpec is the contract of browser.drag.
+var DragSpec = &tool.Spec{
+	ID:          DragID,
+	Title:       "Drag",
+	Description: "Drag an element onto another one, or by a distance. Works for HTML drag and drop and for pages that follow the pointer.",
+	Effect:      tool.Reversible,
+	Sources:     []tool.Source{tool.SourceAX, tool.SourceCDP},
+	Postconditions: []tool.Condition{
+		{Name: "delivered", Expression: `effect.delivered`, Message: "the element was taken and dropped"},
+		{Name: "something_changed", Expression: `effect.changed`, Message: "the page reacted"},
+		{Name: "no_new_error", Expression: `page.errors.all(e, e in before.page.errors)`, Message: "no error appeared"},
+	},
+	Question:  "What should be dragged, and where to?",
+	Rollback:  "Dismisses a dialog that the drop opened. What was moved is not moved back.",
+	TimeLimit: 30 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "from": {
+      "description": "What to drag",
+      "type": "object",
+      "properties": {
+        "name": {
+          "description": "Accessible name or visible text",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "role": {
+          "description": "ARIA role: button, link, textbox, checkbox, combobox, …",
+          "type": "string",
+          "pattern": "^[a-z]+$",
+          "maxLength": 40
+        },
+        "within": {
+          "description": "Name of the panel, landmark, dialog, frame or section that holds it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "near": {
+          "description": "Text beside it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "selector": {
+          "description": "CSS selector",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 2000
+        },
+        "ref": {
+          "description": "Reference from the last snapshot",
+          "type": "string",
+          "pattern": "^[a-z]?[0-9]*e[0-9]+$",
+          "maxLength": 40
+        },
+        "nth": {
+          "description": "Which of several equal matches, counted from 1 in document order",
+          "type": "integer",
+          "minimum": 1,
+          "maximum": 10000
+        },
+        "description": {
+          "description": "What it looks like and where it is, for vision",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 1000
+        }
+      },
+      "additionalProperties": false,
+      "anyOf": [
+        {
+          "required": [
+            "name"
+          ]
+        },
+        {
+          "required": [
+            "selector"
+          ]
+        },
+        {
+          "required": [
+            "ref"
+          ]
+        },
+        {
+          "required": [
+            "description"
+          ]
+        }
+      ]
+    },
+    "to": {
+      "description": "Where to drop it: its centre",
+      "type": "object",
+      "properties": {
+        "name": {
+          "description": "Accessible name or visible text",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "role": {
+          "description": "ARIA role: button, link, textbox, checkbox, combobox, …",
+          "type": "string",
+          "pattern": "^[a-z]+$",
+          "maxLength": 40
+        },
+        "within": {
+          "description": "Name of the panel, landmark, dialog, frame or section that holds it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "near": {
+          "description": "Text beside it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "selector": {
+          "description": "CSS selector",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 2000
+        },
+        "ref": {
+          "description": "Reference from the last snapshot",
+          "type": "string",
+          "pattern": "^[a-z]?[0-9]*e[0-9]+$",
+          "maxLength": 40
+        },
+        "nth": {
+          "description": "Which of several equal matches, counted from 1 in document order",
+          "type": "integer",
+          "minimum": 1,
+          "maximum": 10000
+        },
+        "description": {
+          "description": "What it looks like and where it is, for vision",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 1000
+        }
+      },
+      "additionalProperties": false,
+      "anyOf": [
+        {
+          "required": [
+            "name"
+          ]
+        },
+        {
+          "required": [
+            "selector"
+          ]
+        },
+        {
+          "required": [
+            "ref"
+          ]
+        },
+        {
+          "required": [
+            "description"
+          ]
+        }
+      ]
+    },
+    "by_x": {
+      "description": "Without to: how far to the right, in CSS pixels; negative is to the left",
+      "type": "integer",
+      "minimum": -20000,
+      "maximum": 20000
+    },
+    "by_y": {
+      "description": "Without to: how far down, in CSS pixels; negative is up",
+      "type": "integer",
+      "minimum": -20000,
+      "maximum": 20000
+    },
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "required": [
+    "from"
+  ],
+  "additionalProperties": false,
+  "anyOf": [
+    {
+      "required": [
+        "to"
+      ]
+    },
+    {
+      "required": [
+        "by_x"
+      ]
+    },
+    {
+      "required": [
+        "by_y"
+      ]
+    }
+  ]
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "url": {
+      "description": "Address afterwards",
+      "type": "string"
+    },
+    "title": {
+      "description": "Title afterwards",
+      "type": "string"
+    },
+    "acted_on": {
+      "description": "The element, in words: button \"Play\" in \"Now playing\"",
+      "type": "string"
+    },
+    "changed": {
+      "description": "Whether anything changed",
+      "type": "boolean"
+    },
+    "opened_tabs": {
+      "description": "Addresses of tabs and windows that it opened; browser.tabs switches to them",
+      "type": "array",
+      "items": {
+        "type": "string"
+      }
+    },
+    "downloads": {
+      "description": "Files that it had the browser save",
+      "type": "array",
+      "items": {
+        "description": "A file that the page had the browser save.",
+        "type": "object",
+        "properties": {
+          "name": {
+            "description": "Name that the server suggested",
+            "type": "string"
+          },
+          "url": {
+            "description": "Address it came from",
+            "type": "string"
+          },
+          "bytes": {
+            "description": "Size",
+            "type": "integer",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "artifact": {
+            "description": "Content digest of the stored file; absent when it was not kept",
+            "type": "string",
+            "pattern": "^sha256:[0-9a-f]{64}$"
+          },
+          "problem": {
+            "description": "Why it was not kept: too large, cancelled, no store",
+            "type": "string"
+          }
+        },
+        "required": [
+          "name",
+          "url",
+          "bytes"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "dialogs": {
+      "description": "Dialogs that came up, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
+    }
+  },
+  "required": [
+    "url",
+    "title",
+    "acted_on",
+    "changed"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{"from":{"name":"Write the report"},"to":{"name":"Done","role":"list"}}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentDragPayload, decodeDragPayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*DragResult)
+		if !ok {
+			return nil, tool.WrongType(documentDragResult)
+		}
+		return tool.Encode(r, documentDragResult, encodeDragResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentDragResult, decodeDragResult)
 		if issues != nil {
 			return nil, issues
 		}
@@ -811,6 +2103,80 @@ var TypeSpec = &tool.Spec{
       "description": "Whether anything changed",
       "type": "boolean"
     },
+    "opened_tabs": {
+      "description": "Addresses of tabs and windows that it opened; browser.tabs switches to them",
+      "type": "array",
+      "items": {
+        "type": "string"
+      }
+    },
+    "downloads": {
+      "description": "Files that it had the browser save",
+      "type": "array",
+      "items": {
+        "description": "A file that the page had the browser save.",
+        "type": "object",
+        "properties": {
+          "name": {
+            "description": "Name that the server suggested",
+            "type": "string"
+          },
+          "url": {
+            "description": "Address it came from",
+            "type": "string"
+          },
+          "bytes": {
+            "description": "Size",
+            "type": "integer",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "artifact": {
+            "description": "Content digest of the stored file; absent when it was not kept",
+            "type": "string",
+            "pattern": "^sha256:[0-9a-f]{64}$"
+          },
+          "problem": {
+            "description": "Why it was not kept: too large, cancelled, no store",
+            "type": "string"
+          }
+        },
+        "required": [
+          "name",
+          "url",
+          "bytes"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "dialogs": {
+      "description": "Dialogs that came up, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
+    },
     "value": {
       "description": "The field's value, read back; a password's is not shown",
       "type": "string"
@@ -841,6 +2207,253 @@ var TypeSpec = &tool.Spec{
 	},
 	DecodeResult: func(text []byte) (any, tool.Issues) {
 		v, issues := tool.Decode(text, documentTypeResult, decodeTypeResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// ClearSpec is the contract of browser.clear.
+var ClearSpec = &tool.Spec{
+	ID:          ClearID,
+	Title:       "Clear",
+	Description: "Empty a field, and read it back.",
+	Effect:      tool.Idempotent,
+	Sources:     []tool.Source{tool.SourceAX, tool.SourceCDP},
+	Postconditions: []tool.Condition{
+		{Name: "field_empty", Expression: `result.empty`, Message: "the field is empty"},
+		{Name: "no_new_error", Expression: `page.errors.all(e, e in before.page.errors)`, Message: "no error appeared"},
+	},
+	Question:  "Which field should be emptied?",
+	Rollback:  "Restores the field's earlier value and dismisses a dialog that appeared. Refused for a password, which was never read.",
+	TimeLimit: 30 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "target": {
+      "description": "What to act on. Give the name people see; add role, within or near when several things share it.",
+      "type": "object",
+      "properties": {
+        "name": {
+          "description": "Accessible name or visible text",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "role": {
+          "description": "ARIA role: button, link, textbox, checkbox, combobox, …",
+          "type": "string",
+          "pattern": "^[a-z]+$",
+          "maxLength": 40
+        },
+        "within": {
+          "description": "Name of the panel, landmark, dialog, frame or section that holds it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "near": {
+          "description": "Text beside it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "selector": {
+          "description": "CSS selector",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 2000
+        },
+        "ref": {
+          "description": "Reference from the last snapshot",
+          "type": "string",
+          "pattern": "^[a-z]?[0-9]*e[0-9]+$",
+          "maxLength": 40
+        },
+        "nth": {
+          "description": "Which of several equal matches, counted from 1 in document order",
+          "type": "integer",
+          "minimum": 1,
+          "maximum": 10000
+        },
+        "description": {
+          "description": "What it looks like and where it is, for vision",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 1000
+        }
+      },
+      "additionalProperties": false,
+      "anyOf": [
+        {
+          "required": [
+            "name"
+          ]
+        },
+        {
+          "required": [
+            "selector"
+          ]
+        },
+        {
+          "required": [
+            "ref"
+          ]
+        },
+        {
+          "required": [
+            "description"
+          ]
+        }
+      ]
+    },
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "required": [
+    "target"
+  ],
+  "additionalProperties": false
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "url": {
+      "description": "Address afterwards",
+      "type": "string"
+    },
+    "title": {
+      "description": "Title afterwards",
+      "type": "string"
+    },
+    "acted_on": {
+      "description": "The element, in words: button \"Play\" in \"Now playing\"",
+      "type": "string"
+    },
+    "changed": {
+      "description": "Whether anything changed",
+      "type": "boolean"
+    },
+    "opened_tabs": {
+      "description": "Addresses of tabs and windows that it opened; browser.tabs switches to them",
+      "type": "array",
+      "items": {
+        "type": "string"
+      }
+    },
+    "downloads": {
+      "description": "Files that it had the browser save",
+      "type": "array",
+      "items": {
+        "description": "A file that the page had the browser save.",
+        "type": "object",
+        "properties": {
+          "name": {
+            "description": "Name that the server suggested",
+            "type": "string"
+          },
+          "url": {
+            "description": "Address it came from",
+            "type": "string"
+          },
+          "bytes": {
+            "description": "Size",
+            "type": "integer",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "artifact": {
+            "description": "Content digest of the stored file; absent when it was not kept",
+            "type": "string",
+            "pattern": "^sha256:[0-9a-f]{64}$"
+          },
+          "problem": {
+            "description": "Why it was not kept: too large, cancelled, no store",
+            "type": "string"
+          }
+        },
+        "required": [
+          "name",
+          "url",
+          "bytes"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "dialogs": {
+      "description": "Dialogs that came up, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "empty": {
+      "description": "Whether the field is empty now",
+      "type": "boolean"
+    }
+  },
+  "required": [
+    "url",
+    "title",
+    "acted_on",
+    "changed",
+    "empty"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{"target":{"name":"Search","role":"searchbox"}}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentClearPayload, decodeClearPayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*ClearResult)
+		if !ok {
+			return nil, tool.WrongType(documentClearResult)
+		}
+		return tool.Encode(r, documentClearResult, encodeClearResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentClearResult, decodeClearResult)
 		if issues != nil {
 			return nil, issues
 		}
@@ -989,6 +2602,80 @@ var PressSpec = &tool.Spec{
     "changed": {
       "description": "Whether anything changed",
       "type": "boolean"
+    },
+    "opened_tabs": {
+      "description": "Addresses of tabs and windows that it opened; browser.tabs switches to them",
+      "type": "array",
+      "items": {
+        "type": "string"
+      }
+    },
+    "downloads": {
+      "description": "Files that it had the browser save",
+      "type": "array",
+      "items": {
+        "description": "A file that the page had the browser save.",
+        "type": "object",
+        "properties": {
+          "name": {
+            "description": "Name that the server suggested",
+            "type": "string"
+          },
+          "url": {
+            "description": "Address it came from",
+            "type": "string"
+          },
+          "bytes": {
+            "description": "Size",
+            "type": "integer",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "artifact": {
+            "description": "Content digest of the stored file; absent when it was not kept",
+            "type": "string",
+            "pattern": "^sha256:[0-9a-f]{64}$"
+          },
+          "problem": {
+            "description": "Why it was not kept: too large, cancelled, no store",
+            "type": "string"
+          }
+        },
+        "required": [
+          "name",
+          "url",
+          "bytes"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "dialogs": {
+      "description": "Dialogs that came up, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
     }
   },
   "required": [
@@ -1169,6 +2856,80 @@ var SelectSpec = &tool.Spec{
       "description": "Whether anything changed",
       "type": "boolean"
     },
+    "opened_tabs": {
+      "description": "Addresses of tabs and windows that it opened; browser.tabs switches to them",
+      "type": "array",
+      "items": {
+        "type": "string"
+      }
+    },
+    "downloads": {
+      "description": "Files that it had the browser save",
+      "type": "array",
+      "items": {
+        "description": "A file that the page had the browser save.",
+        "type": "object",
+        "properties": {
+          "name": {
+            "description": "Name that the server suggested",
+            "type": "string"
+          },
+          "url": {
+            "description": "Address it came from",
+            "type": "string"
+          },
+          "bytes": {
+            "description": "Size",
+            "type": "integer",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "artifact": {
+            "description": "Content digest of the stored file; absent when it was not kept",
+            "type": "string",
+            "pattern": "^sha256:[0-9a-f]{64}$"
+          },
+          "problem": {
+            "description": "Why it was not kept: too large, cancelled, no store",
+            "type": "string"
+          }
+        },
+        "required": [
+          "name",
+          "url",
+          "bytes"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "dialogs": {
+      "description": "Dialogs that came up, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
+    },
     "selected": {
       "description": "Labels of the selected options",
       "type": "array",
@@ -1344,6 +3105,80 @@ var CheckSpec = &tool.Spec{
       "description": "Whether anything changed",
       "type": "boolean"
     },
+    "opened_tabs": {
+      "description": "Addresses of tabs and windows that it opened; browser.tabs switches to them",
+      "type": "array",
+      "items": {
+        "type": "string"
+      }
+    },
+    "downloads": {
+      "description": "Files that it had the browser save",
+      "type": "array",
+      "items": {
+        "description": "A file that the page had the browser save.",
+        "type": "object",
+        "properties": {
+          "name": {
+            "description": "Name that the server suggested",
+            "type": "string"
+          },
+          "url": {
+            "description": "Address it came from",
+            "type": "string"
+          },
+          "bytes": {
+            "description": "Size",
+            "type": "integer",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "artifact": {
+            "description": "Content digest of the stored file; absent when it was not kept",
+            "type": "string",
+            "pattern": "^sha256:[0-9a-f]{64}$"
+          },
+          "problem": {
+            "description": "Why it was not kept: too large, cancelled, no store",
+            "type": "string"
+          }
+        },
+        "required": [
+          "name",
+          "url",
+          "bytes"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "dialogs": {
+      "description": "Dialogs that came up, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
+    },
     "checked": {
       "description": "Whether it is ticked now",
       "type": "boolean"
@@ -1375,6 +3210,1865 @@ var CheckSpec = &tool.Spec{
 	},
 	DecodeResult: func(text []byte) (any, tool.Issues) {
 		v, issues := tool.Decode(text, documentCheckResult, decodeCheckResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// UncheckSpec is the contract of browser.uncheck.
+var UncheckSpec = &tool.Spec{
+	ID:          UncheckID,
+	Title:       "Uncheck",
+	Description: "Untick a checkbox or switch; one that is not ticked is left alone.",
+	Effect:      tool.Idempotent,
+	Sources:     []tool.Source{tool.SourceAX, tool.SourceCDP, tool.SourceVision},
+	Postconditions: []tool.Condition{
+		{Name: "unticked", Expression: `target.exists && !target.checked`, Message: "the box is not ticked"},
+		{Name: "no_new_error", Expression: `page.errors.all(e, e in before.page.errors)`, Message: "no error appeared"},
+	},
+	Question:  "Which box should be unticked?",
+	Rollback:  "Ticks the box that the attempt unticked.",
+	TimeLimit: 30 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "target": {
+      "description": "What to act on. Give the name people see; add role, within or near when several things share it.",
+      "type": "object",
+      "properties": {
+        "name": {
+          "description": "Accessible name or visible text",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "role": {
+          "description": "ARIA role: button, link, textbox, checkbox, combobox, …",
+          "type": "string",
+          "pattern": "^[a-z]+$",
+          "maxLength": 40
+        },
+        "within": {
+          "description": "Name of the panel, landmark, dialog, frame or section that holds it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "near": {
+          "description": "Text beside it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "selector": {
+          "description": "CSS selector",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 2000
+        },
+        "ref": {
+          "description": "Reference from the last snapshot",
+          "type": "string",
+          "pattern": "^[a-z]?[0-9]*e[0-9]+$",
+          "maxLength": 40
+        },
+        "nth": {
+          "description": "Which of several equal matches, counted from 1 in document order",
+          "type": "integer",
+          "minimum": 1,
+          "maximum": 10000
+        },
+        "description": {
+          "description": "What it looks like and where it is, for vision",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 1000
+        }
+      },
+      "additionalProperties": false,
+      "anyOf": [
+        {
+          "required": [
+            "name"
+          ]
+        },
+        {
+          "required": [
+            "selector"
+          ]
+        },
+        {
+          "required": [
+            "ref"
+          ]
+        },
+        {
+          "required": [
+            "description"
+          ]
+        }
+      ]
+    },
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "required": [
+    "target"
+  ],
+  "additionalProperties": false
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "url": {
+      "description": "Address afterwards",
+      "type": "string"
+    },
+    "title": {
+      "description": "Title afterwards",
+      "type": "string"
+    },
+    "acted_on": {
+      "description": "The element, in words: button \"Play\" in \"Now playing\"",
+      "type": "string"
+    },
+    "changed": {
+      "description": "Whether anything changed",
+      "type": "boolean"
+    },
+    "opened_tabs": {
+      "description": "Addresses of tabs and windows that it opened; browser.tabs switches to them",
+      "type": "array",
+      "items": {
+        "type": "string"
+      }
+    },
+    "downloads": {
+      "description": "Files that it had the browser save",
+      "type": "array",
+      "items": {
+        "description": "A file that the page had the browser save.",
+        "type": "object",
+        "properties": {
+          "name": {
+            "description": "Name that the server suggested",
+            "type": "string"
+          },
+          "url": {
+            "description": "Address it came from",
+            "type": "string"
+          },
+          "bytes": {
+            "description": "Size",
+            "type": "integer",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "artifact": {
+            "description": "Content digest of the stored file; absent when it was not kept",
+            "type": "string",
+            "pattern": "^sha256:[0-9a-f]{64}$"
+          },
+          "problem": {
+            "description": "Why it was not kept: too large, cancelled, no store",
+            "type": "string"
+          }
+        },
+        "required": [
+          "name",
+          "url",
+          "bytes"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "dialogs": {
+      "description": "Dialogs that came up, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "checked": {
+      "description": "Whether it is ticked now",
+      "type": "boolean"
+    }
+  },
+  "required": [
+    "url",
+    "title",
+    "acted_on",
+    "changed",
+    "checked"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{"target":{"name":"Send me the newsletter","role":"checkbox"}}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentUncheckPayload, decodeUncheckPayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*UncheckResult)
+		if !ok {
+			return nil, tool.WrongType(documentUncheckResult)
+		}
+		return tool.Encode(r, documentUncheckResult, encodeUncheckResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentUncheckResult, decodeUncheckResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// UploadSpec is the contract of browser.upload.
+var UploadSpec = &tool.Spec{
+	ID:          UploadID,
+	Title:       "Upload",
+	Description: "Choose files of the workspace for a file field, a button that opens a file chooser, or an area that takes dropped files.",
+	Effect:      tool.Reversible,
+	Sources:     []tool.Source{tool.SourceAX, tool.SourceCDP},
+	Postconditions: []tool.Condition{
+		{Name: "files_taken", Expression: `size(result.files) == size(args.paths)`, Message: "the page was given the files"},
+		{Name: "no_new_error", Expression: `page.errors.all(e, e in before.page.errors)`, Message: "no error appeared"},
+	},
+	Question:  "Which files should be uploaded, and where?",
+	Rollback:  "Takes the files out of the field again. Refused when a request other than GET, HEAD or OPTIONS was sent.",
+	TimeLimit: 60 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "target": {
+      "description": "What to act on. Give the name people see; add role, within or near when several things share it.",
+      "type": "object",
+      "properties": {
+        "name": {
+          "description": "Accessible name or visible text",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "role": {
+          "description": "ARIA role: button, link, textbox, checkbox, combobox, …",
+          "type": "string",
+          "pattern": "^[a-z]+$",
+          "maxLength": 40
+        },
+        "within": {
+          "description": "Name of the panel, landmark, dialog, frame or section that holds it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "near": {
+          "description": "Text beside it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "selector": {
+          "description": "CSS selector",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 2000
+        },
+        "ref": {
+          "description": "Reference from the last snapshot",
+          "type": "string",
+          "pattern": "^[a-z]?[0-9]*e[0-9]+$",
+          "maxLength": 40
+        },
+        "nth": {
+          "description": "Which of several equal matches, counted from 1 in document order",
+          "type": "integer",
+          "minimum": 1,
+          "maximum": 10000
+        },
+        "description": {
+          "description": "What it looks like and where it is, for vision",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 1000
+        }
+      },
+      "additionalProperties": false,
+      "anyOf": [
+        {
+          "required": [
+            "name"
+          ]
+        },
+        {
+          "required": [
+            "selector"
+          ]
+        },
+        {
+          "required": [
+            "ref"
+          ]
+        },
+        {
+          "required": [
+            "description"
+          ]
+        }
+      ]
+    },
+    "paths": {
+      "description": "Paths of the files, relative to the workspace",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 4096
+      },
+      "minItems": 1,
+      "maxItems": 20
+    },
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "required": [
+    "target",
+    "paths"
+  ],
+  "additionalProperties": false
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "url": {
+      "description": "Address afterwards",
+      "type": "string"
+    },
+    "title": {
+      "description": "Title afterwards",
+      "type": "string"
+    },
+    "acted_on": {
+      "description": "The element, in words: button \"Play\" in \"Now playing\"",
+      "type": "string"
+    },
+    "changed": {
+      "description": "Whether anything changed",
+      "type": "boolean"
+    },
+    "opened_tabs": {
+      "description": "Addresses of tabs and windows that it opened; browser.tabs switches to them",
+      "type": "array",
+      "items": {
+        "type": "string"
+      }
+    },
+    "downloads": {
+      "description": "Files that it had the browser save",
+      "type": "array",
+      "items": {
+        "description": "A file that the page had the browser save.",
+        "type": "object",
+        "properties": {
+          "name": {
+            "description": "Name that the server suggested",
+            "type": "string"
+          },
+          "url": {
+            "description": "Address it came from",
+            "type": "string"
+          },
+          "bytes": {
+            "description": "Size",
+            "type": "integer",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "artifact": {
+            "description": "Content digest of the stored file; absent when it was not kept",
+            "type": "string",
+            "pattern": "^sha256:[0-9a-f]{64}$"
+          },
+          "problem": {
+            "description": "Why it was not kept: too large, cancelled, no store",
+            "type": "string"
+          }
+        },
+        "required": [
+          "name",
+          "url",
+          "bytes"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "dialogs": {
+      "description": "Dialogs that came up, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "files": {
+      "description": "Names of the files that the page was given",
+      "type": "array",
+      "items": {
+        "type": "string"
+      }
+    }
+  },
+  "required": [
+    "url",
+    "title",
+    "acted_on",
+    "changed",
+    "files"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{"target":{"name":"Profile picture"},"paths":["pictures/ada.png"]}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentUploadPayload, decodeUploadPayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*UploadResult)
+		if !ok {
+			return nil, tool.WrongType(documentUploadResult)
+		}
+		return tool.Encode(r, documentUploadResult, encodeUploadResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentUploadResult, decodeUploadResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// ScrollSpec is the contract of browser.scroll.
+var ScrollSpec = &tool.Spec{
+	ID:          ScrollID,
+	Title:       "Scroll",
+	Description: "Bring an element into view; or scroll the page, or the part of it that holds the target, in a direction; or scroll on until something appears (long and virtualised lists).",
+	Effect:      tool.Idempotent,
+	EffectRules: []tool.EffectRule{
+		{When: `has(args.direction) && !has(args.until)`, Class: tool.Reversible},
+	},
+	Sources: []tool.Source{tool.SourceAX, tool.SourceCDP},
+	Postconditions: []tool.Condition{
+		{Name: "in_view", Expression: `result.in_view`, Message: "what was scrolled for is in view"},
+		{Name: "scrolled", Expression: `has(args.until) || !has(args.direction) || result.scrolled_x != 0 || result.scrolled_y != 0 || result.at_end`, Message: "it was scrolled, or was at its end"},
+	},
+	Question:  "What should be scrolled, or scrolled to?",
+	Rollback:  "Scrolls back to where it was.",
+	TimeLimit: 60 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "target": {
+      "description": "Without direction and until: what to bring into view. With them: what to scroll, or something in it; the page without one",
+      "type": "object",
+      "properties": {
+        "name": {
+          "description": "Accessible name or visible text",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "role": {
+          "description": "ARIA role: button, link, textbox, checkbox, combobox, …",
+          "type": "string",
+          "pattern": "^[a-z]+$",
+          "maxLength": 40
+        },
+        "within": {
+          "description": "Name of the panel, landmark, dialog, frame or section that holds it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "near": {
+          "description": "Text beside it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "selector": {
+          "description": "CSS selector",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 2000
+        },
+        "ref": {
+          "description": "Reference from the last snapshot",
+          "type": "string",
+          "pattern": "^[a-z]?[0-9]*e[0-9]+$",
+          "maxLength": 40
+        },
+        "nth": {
+          "description": "Which of several equal matches, counted from 1 in document order",
+          "type": "integer",
+          "minimum": 1,
+          "maximum": 10000
+        },
+        "description": {
+          "description": "What it looks like and where it is, for vision",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 1000
+        }
+      },
+      "additionalProperties": false,
+      "anyOf": [
+        {
+          "required": [
+            "name"
+          ]
+        },
+        {
+          "required": [
+            "selector"
+          ]
+        },
+        {
+          "required": [
+            "ref"
+          ]
+        },
+        {
+          "required": [
+            "description"
+          ]
+        }
+      ]
+    },
+    "direction": {
+      "description": "Where to",
+      "type": "string",
+      "enum": [
+        "up",
+        "down",
+        "left",
+        "right"
+      ]
+    },
+    "amount": {
+      "description": "How far, in CSS pixels; most of the visible part without it",
+      "type": "integer",
+      "minimum": 1,
+      "maximum": 100000
+    },
+    "until": {
+      "description": "Scroll on until this can be seen, first in the direction, then from the other end",
+      "type": "object",
+      "properties": {
+        "name": {
+          "description": "Accessible name or visible text",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "role": {
+          "description": "ARIA role: button, link, textbox, checkbox, combobox, …",
+          "type": "string",
+          "pattern": "^[a-z]+$",
+          "maxLength": 40
+        },
+        "within": {
+          "description": "Name of the panel, landmark, dialog, frame or section that holds it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "near": {
+          "description": "Text beside it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "selector": {
+          "description": "CSS selector",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 2000
+        },
+        "ref": {
+          "description": "Reference from the last snapshot",
+          "type": "string",
+          "pattern": "^[a-z]?[0-9]*e[0-9]+$",
+          "maxLength": 40
+        },
+        "nth": {
+          "description": "Which of several equal matches, counted from 1 in document order",
+          "type": "integer",
+          "minimum": 1,
+          "maximum": 10000
+        },
+        "description": {
+          "description": "What it looks like and where it is, for vision",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 1000
+        }
+      },
+      "additionalProperties": false,
+      "anyOf": [
+        {
+          "required": [
+            "name"
+          ]
+        },
+        {
+          "required": [
+            "selector"
+          ]
+        },
+        {
+          "required": [
+            "ref"
+          ]
+        },
+        {
+          "required": [
+            "description"
+          ]
+        }
+      ]
+    },
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "additionalProperties": false,
+  "anyOf": [
+    {
+      "required": [
+        "target"
+      ]
+    },
+    {
+      "required": [
+        "direction"
+      ]
+    },
+    {
+      "required": [
+        "until"
+      ]
+    }
+  ]
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "url": {
+      "description": "Address afterwards",
+      "type": "string"
+    },
+    "title": {
+      "description": "Title afterwards",
+      "type": "string"
+    },
+    "acted_on": {
+      "description": "The element, in words: button \"Play\" in \"Now playing\"",
+      "type": "string"
+    },
+    "changed": {
+      "description": "Whether anything changed",
+      "type": "boolean"
+    },
+    "opened_tabs": {
+      "description": "Addresses of tabs and windows that it opened; browser.tabs switches to them",
+      "type": "array",
+      "items": {
+        "type": "string"
+      }
+    },
+    "downloads": {
+      "description": "Files that it had the browser save",
+      "type": "array",
+      "items": {
+        "description": "A file that the page had the browser save.",
+        "type": "object",
+        "properties": {
+          "name": {
+            "description": "Name that the server suggested",
+            "type": "string"
+          },
+          "url": {
+            "description": "Address it came from",
+            "type": "string"
+          },
+          "bytes": {
+            "description": "Size",
+            "type": "integer",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "artifact": {
+            "description": "Content digest of the stored file; absent when it was not kept",
+            "type": "string",
+            "pattern": "^sha256:[0-9a-f]{64}$"
+          },
+          "problem": {
+            "description": "Why it was not kept: too large, cancelled, no store",
+            "type": "string"
+          }
+        },
+        "required": [
+          "name",
+          "url",
+          "bytes"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "dialogs": {
+      "description": "Dialogs that came up, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "scrolled_x": {
+      "description": "How far to the right it was scrolled, in CSS pixels",
+      "type": "integer",
+      "minimum": -9223372036854775808,
+      "maximum": 9223372036854775807
+    },
+    "scrolled_y": {
+      "description": "How far down it was scrolled, in CSS pixels",
+      "type": "integer",
+      "minimum": -9223372036854775808,
+      "maximum": 9223372036854775807
+    },
+    "at_end": {
+      "description": "Whether it cannot be scrolled further that way",
+      "type": "boolean"
+    },
+    "in_view": {
+      "description": "Whether the target, or what was scrolled for, can be seen; true where nothing was",
+      "type": "boolean"
+    }
+  },
+  "required": [
+    "url",
+    "title",
+    "acted_on",
+    "changed",
+    "scrolled_x",
+    "scrolled_y",
+    "at_end",
+    "in_view"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{"target":{"name":"Birds","role":"list"},"until":{"name":"Zebra finch","role":"listitem"}}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentScrollPayload, decodeScrollPayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*ScrollResult)
+		if !ok {
+			return nil, tool.WrongType(documentScrollResult)
+		}
+		return tool.Encode(r, documentScrollResult, encodeScrollResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentScrollResult, decodeScrollResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// FillFormSpec is the contract of browser.fill_form.
+var FillFormSpec = &tool.Spec{
+	ID:          FillFormID,
+	Title:       "Fill form",
+	Description: "Fill in several fields at once: text, options, boxes, radio buttons, sliders, dates. Each is read back.",
+	Effect:      tool.Idempotent,
+	Sources:     []tool.Source{tool.SourceAX, tool.SourceCDP},
+	Postconditions: []tool.Condition{
+		{Name: "fields_filled", Expression: `size(result.fields) == size(args.fields) && result.fields.all(f, f.ok)`, Message: "every field holds what it shall"},
+		{Name: "no_new_error", Expression: `page.errors.all(e, e in before.page.errors)`, Message: "no error appeared"},
+	},
+	Question:  "Which fields should be filled in, and with what?",
+	Rollback:  "Restores the earlier values of the fields, the last one first. Refused when a request other than GET, HEAD or OPTIONS was sent.",
+	TimeLimit: 120 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "fields": {
+      "description": "The fields, in the order of filling",
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "target": {
+            "description": "What to act on. Give the name people see; add role, within or near when several things share it.",
+            "type": "object",
+            "properties": {
+              "name": {
+                "description": "Accessible name or visible text",
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 500
+              },
+              "role": {
+                "description": "ARIA role: button, link, textbox, checkbox, combobox, …",
+                "type": "string",
+                "pattern": "^[a-z]+$",
+                "maxLength": 40
+              },
+              "within": {
+                "description": "Name of the panel, landmark, dialog, frame or section that holds it",
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 500
+              },
+              "near": {
+                "description": "Text beside it",
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 500
+              },
+              "selector": {
+                "description": "CSS selector",
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 2000
+              },
+              "ref": {
+                "description": "Reference from the last snapshot",
+                "type": "string",
+                "pattern": "^[a-z]?[0-9]*e[0-9]+$",
+                "maxLength": 40
+              },
+              "nth": {
+                "description": "Which of several equal matches, counted from 1 in document order",
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 10000
+              },
+              "description": {
+                "description": "What it looks like and where it is, for vision",
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 1000
+              }
+            },
+            "additionalProperties": false,
+            "anyOf": [
+              {
+                "required": [
+                  "name"
+                ]
+              },
+              {
+                "required": [
+                  "selector"
+                ]
+              },
+              {
+                "required": [
+                  "ref"
+                ]
+              },
+              {
+                "required": [
+                  "description"
+                ]
+              }
+            ]
+          },
+          "value": {
+            "description": "Text of a field, label or value of an option, true or false for a box; the name of the choice for a group of radio buttons",
+            "type": "string",
+            "maxLength": 10000
+          }
+        },
+        "required": [
+          "target",
+          "value"
+        ],
+        "additionalProperties": false
+      },
+      "minItems": 1,
+      "maxItems": 50
+    },
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "required": [
+    "fields"
+  ],
+  "additionalProperties": false
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "url": {
+      "description": "Address afterwards",
+      "type": "string"
+    },
+    "title": {
+      "description": "Title afterwards",
+      "type": "string"
+    },
+    "acted_on": {
+      "description": "The element, in words: button \"Play\" in \"Now playing\"",
+      "type": "string"
+    },
+    "changed": {
+      "description": "Whether anything changed",
+      "type": "boolean"
+    },
+    "opened_tabs": {
+      "description": "Addresses of tabs and windows that it opened; browser.tabs switches to them",
+      "type": "array",
+      "items": {
+        "type": "string"
+      }
+    },
+    "downloads": {
+      "description": "Files that it had the browser save",
+      "type": "array",
+      "items": {
+        "description": "A file that the page had the browser save.",
+        "type": "object",
+        "properties": {
+          "name": {
+            "description": "Name that the server suggested",
+            "type": "string"
+          },
+          "url": {
+            "description": "Address it came from",
+            "type": "string"
+          },
+          "bytes": {
+            "description": "Size",
+            "type": "integer",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "artifact": {
+            "description": "Content digest of the stored file; absent when it was not kept",
+            "type": "string",
+            "pattern": "^sha256:[0-9a-f]{64}$"
+          },
+          "problem": {
+            "description": "Why it was not kept: too large, cancelled, no store",
+            "type": "string"
+          }
+        },
+        "required": [
+          "name",
+          "url",
+          "bytes"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "dialogs": {
+      "description": "Dialogs that came up, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "fields": {
+      "description": "What became of each field, in the order of the call",
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "field": {
+            "description": "The field, in words",
+            "type": "string"
+          },
+          "value": {
+            "description": "What it holds now, read back; a password's is not shown",
+            "type": "string"
+          },
+          "ok": {
+            "description": "Whether it holds what it shall",
+            "type": "boolean"
+          },
+          "problem": {
+            "description": "Why not",
+            "type": "string"
+          }
+        },
+        "required": [
+          "field",
+          "ok"
+        ],
+        "additionalProperties": false
+      }
+    }
+  },
+  "required": [
+    "url",
+    "title",
+    "acted_on",
+    "changed",
+    "fields"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{"fields":[{"target":{"name":"E-mail","role":"textbox"},"value":"ada@example.com"},{"target":{"name":"Country","role":"combobox"},"value":"Japan"},{"target":{"name":"I accept the terms","role":"checkbox"},"value":"true"}]}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentFillFormPayload, decodeFillFormPayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*FillFormResult)
+		if !ok {
+			return nil, tool.WrongType(documentFillFormResult)
+		}
+		return tool.Encode(r, documentFillFormResult, encodeFillFormResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentFillFormResult, decodeFillFormResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// DialogSpec is the contract of browser.dialog.
+var DialogSpec = &tool.Spec{
+	ID:          DialogID,
+	Title:       "Dialog",
+	Description: "Say how the dialogs (confirm, prompt, beforeunload) of the next action are to be answered; without it they are dismissed. Also lists the latest dialogs.",
+	Effect:      tool.Idempotent,
+	Sources:     []tool.Source{tool.SourceSystem},
+	Postconditions: []tool.Condition{
+		{Name: "answer_ready", Expression: `result.armed`, Message: "the answer is ready"},
+	},
+	Question:  "Should the dialog be accepted?",
+	TimeLimit: 10 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "accept": {
+      "description": "Answer with OK; false dismisses",
+      "type": "boolean"
+    },
+    "prompt_text": {
+      "description": "Text to put into a prompt",
+      "type": "string",
+      "maxLength": 10000
+    },
+    "message_contains": {
+      "description": "Only dialogs that say this; all without it",
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 2000
+    },
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "required": [
+    "accept"
+  ],
+  "additionalProperties": false
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "armed": {
+      "description": "Whether the answer is ready for the next action",
+      "type": "boolean"
+    },
+    "latest": {
+      "description": "The latest dialogs of the tab, at most 20, and how they were answered",
+      "type": "array",
+      "items": {
+        "description": "A dialog of the browser (alert, confirm, prompt, beforeunload), which was answered at once.",
+        "type": "object",
+        "properties": {
+          "type": {
+            "description": "alert, confirm, prompt or beforeunload",
+            "type": "string"
+          },
+          "message": {
+            "description": "What it said",
+            "type": "string"
+          },
+          "accepted": {
+            "description": "Whether it was answered with OK; alerts always are, others only when browser.dialog said so",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "type",
+          "message",
+          "accepted"
+        ],
+        "additionalProperties": false
+      }
+    }
+  },
+  "required": [
+    "armed",
+    "latest"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{"accept":true,"message_contains":"Delete the playlist"}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentDialogPayload, decodeDialogPayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*DialogResult)
+		if !ok {
+			return nil, tool.WrongType(documentDialogResult)
+		}
+		return tool.Encode(r, documentDialogResult, encodeDialogResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentDialogResult, decodeDialogResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// TabsSpec is the contract of browser.tabs.
+var TabsSpec = &tool.Spec{
+	ID:          TabsID,
+	Title:       "Tabs",
+	Description: "List the tabs of the run, open one, switch to one, or close one. What a page opens in a new tab or window is listed here.",
+	Effect:      tool.Idempotent,
+	EffectRules: []tool.EffectRule{
+		{When: `args.action == 'new' || args.action == 'close'`, Class: tool.Reversible},
+	},
+	Sources: []tool.Source{tool.SourceSystem},
+	Postconditions: []tool.Condition{
+		{Name: "one_is_current", Expression: `result.tabs.exists_one(t, t.current)`, Message: "one tab is the current one"},
+		{Name: "selected", Expression: `args.action != 'select' || result.tabs.exists(t, t.current && t.index == args.index)`, Message: "the chosen tab is the current one"},
+	},
+	Question:  "Which tab?",
+	TimeLimit: 60 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "action": {
+      "description": "What to do",
+      "type": "string",
+      "enum": [
+        "list",
+        "new",
+        "select",
+        "close"
+      ],
+      "default": "list"
+    },
+    "index": {
+      "description": "Which tab, by its number in the list, from 0; for select and close. close without it closes the current one",
+      "type": "integer",
+      "minimum": 0,
+      "maximum": 1000
+    },
+    "url": {
+      "description": "Absolute http or https address for a new tab",
+      "type": "string",
+      "format": "uri",
+      "maxLength": 4096
+    },
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "additionalProperties": false
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "tabs": {
+      "description": "The tabs afterwards, in the order of opening",
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "index": {
+            "description": "Number of the tab, from 0, in the order of opening",
+            "type": "integer",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "title": {
+            "description": "Title of its page",
+            "type": "string"
+          },
+          "url": {
+            "description": "Address of its page",
+            "type": "string"
+          },
+          "current": {
+            "description": "Whether calls act on it",
+            "type": "boolean"
+          }
+        },
+        "required": [
+          "index",
+          "title",
+          "url",
+          "current"
+        ],
+        "additionalProperties": false
+      }
+    }
+  },
+  "required": [
+    "tabs"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{"action":"select","index":1}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentTabsPayload, decodeTabsPayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*TabsResult)
+		if !ok {
+			return nil, tool.WrongType(documentTabsResult)
+		}
+		return tool.Encode(r, documentTabsResult, encodeTabsResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentTabsResult, decodeTabsResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// ConsoleSpec is the contract of browser.console.
+var ConsoleSpec = &tool.Spec{
+	ID:          ConsoleID,
+	Title:       "Console",
+	Description: "Read the messages of the page's console, the latest last.",
+	Effect:      tool.ReadOnly,
+	Sources:     []tool.Source{tool.SourceSystem},
+	Postconditions: []tool.Condition{
+		{Name: "console_read", Expression: `has(result.messages)`, Message: "the console was read"},
+	},
+	TimeLimit: 10 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "level": {
+      "description": "The least severe level that is wanted",
+      "type": "string",
+      "enum": [
+        "error",
+        "warning",
+        "info",
+        "debug"
+      ],
+      "default": "info"
+    },
+    "limit": {
+      "description": "At most so many, the latest",
+      "type": "integer",
+      "minimum": 1,
+      "maximum": 500,
+      "default": 100
+    },
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "additionalProperties": false
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "messages": {
+      "description": "The messages since the page was opened in this tab",
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "level": {
+            "description": "Severity",
+            "type": "string",
+            "enum": [
+              "error",
+              "warning",
+              "info",
+              "debug"
+            ]
+          },
+          "text": {
+            "description": "What it says, at most 2,000 characters of it",
+            "type": "string"
+          },
+          "location": {
+            "description": "Address and line of the script",
+            "type": "string"
+          }
+        },
+        "required": [
+          "level",
+          "text"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "truncated": {
+      "description": "Whether there were more",
+      "type": "boolean"
+    }
+  },
+  "required": [
+    "messages",
+    "truncated"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{"level":"error"}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentConsolePayload, decodeConsolePayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*ConsoleResult)
+		if !ok {
+			return nil, tool.WrongType(documentConsoleResult)
+		}
+		return tool.Encode(r, documentConsoleResult, encodeConsoleResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentConsoleResult, decodeConsoleResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// NetworkSpec is the contract of browser.network.
+var NetworkSpec = &tool.Spec{
+	ID:          NetworkID,
+	Title:       "Network",
+	Description: "List the requests of the page, with their answers' status, the latest last.",
+	Effect:      tool.ReadOnly,
+	Sources:     []tool.Source{tool.SourceSystem},
+	Postconditions: []tool.Condition{
+		{Name: "requests_read", Expression: `has(result.requests)`, Message: "the requests were read"},
+	},
+	TimeLimit: 10 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "url_contains": {
+      "description": "Only addresses that hold this",
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 2000
+    },
+    "method": {
+      "description": "Only this method",
+      "type": "string",
+      "pattern": "^[A-Z]{1,20}$"
+    },
+    "failed": {
+      "description": "Only those without an answer, or with a status of 400 or more",
+      "type": "boolean",
+      "default": false
+    },
+    "limit": {
+      "description": "At most so many, the latest",
+      "type": "integer",
+      "minimum": 1,
+      "maximum": 500,
+      "default": 100
+    },
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "additionalProperties": false
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "requests": {
+      "description": "The requests",
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "method": {
+            "description": "GET, POST, …",
+            "type": "string"
+          },
+          "url": {
+            "description": "Address",
+            "type": "string"
+          },
+          "status": {
+            "description": "HTTP status; 0 while there is no answer, or when there was none",
+            "type": "integer",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "type": {
+            "description": "document, fetch, xhr, script, image, …",
+            "type": "string"
+          },
+          "duration_ms": {
+            "description": "From the request to the end of the answer, in milliseconds; absent while it is under way",
+            "type": "integer",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "problem": {
+            "description": "Why there was no answer",
+            "type": "string"
+          }
+        },
+        "required": [
+          "method",
+          "url",
+          "status",
+          "type"
+        ],
+        "additionalProperties": false
+      }
+    },
+    "truncated": {
+      "description": "Whether there were more",
+      "type": "boolean"
+    }
+  },
+  "required": [
+    "requests",
+    "truncated"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{"url_contains":"/api/","method":"POST"}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentNetworkPayload, decodeNetworkPayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*NetworkResult)
+		if !ok {
+			return nil, tool.WrongType(documentNetworkResult)
+		}
+		return tool.Encode(r, documentNetworkResult, encodeNetworkResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentNetworkResult, decodeNetworkResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// EvaluateSpec is the contract of browser.evaluate.
+var EvaluateSpec = &tool.Spec{
+	ID:          EvaluateID,
+	Title:       "Evaluate",
+	Description: "Run a JavaScript function in the page and read what it returns. What it does to the page is observed like any action.",
+	Effect:      tool.Reversible,
+	Sources:     []tool.Source{tool.SourceAX, tool.SourceCDP},
+	Postconditions: []tool.Condition{
+		{Name: "value_returned", Expression: `has(result.value)`, Message: "the function returned"},
+	},
+	Question:  "Which function should be run?",
+	Rollback:  "Dismisses a dialog that the function opened. What it changed otherwise is not taken back.",
+	TimeLimit: 90 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "function": {
+      "description": "() => { … } or (element) => { … } with a target; may be async",
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 100000
+    },
+    "target": {
+      "description": "Element that is passed to the function",
+      "type": "object",
+      "properties": {
+        "name": {
+          "description": "Accessible name or visible text",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "role": {
+          "description": "ARIA role: button, link, textbox, checkbox, combobox, …",
+          "type": "string",
+          "pattern": "^[a-z]+$",
+          "maxLength": 40
+        },
+        "within": {
+          "description": "Name of the panel, landmark, dialog, frame or section that holds it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "near": {
+          "description": "Text beside it",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 500
+        },
+        "selector": {
+          "description": "CSS selector",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 2000
+        },
+        "ref": {
+          "description": "Reference from the last snapshot",
+          "type": "string",
+          "pattern": "^[a-z]?[0-9]*e[0-9]+$",
+          "maxLength": 40
+        },
+        "nth": {
+          "description": "Which of several equal matches, counted from 1 in document order",
+          "type": "integer",
+          "minimum": 1,
+          "maximum": 10000
+        },
+        "description": {
+          "description": "What it looks like and where it is, for vision",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 1000
+        }
+      },
+      "additionalProperties": false,
+      "anyOf": [
+        {
+          "required": [
+            "name"
+          ]
+        },
+        {
+          "required": [
+            "selector"
+          ]
+        },
+        {
+          "required": [
+            "ref"
+          ]
+        },
+        {
+          "required": [
+            "description"
+          ]
+        }
+      ]
+    },
+    "timeout_ms": {
+      "description": "How long it may take, in milliseconds",
+      "type": "integer",
+      "minimum": 10,
+      "maximum": 60000,
+      "default": 10000
+    },
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "required": [
+    "function"
+  ],
+  "additionalProperties": false
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "value": {
+      "description": "What it returned, as JSON text, at most 100,000 characters of it; undefined is null",
+      "type": "string"
+    },
+    "truncated": {
+      "description": "Whether it was cut",
+      "type": "boolean"
+    },
+    "changed": {
+      "description": "Whether anything changed",
+      "type": "boolean"
+    }
+  },
+  "required": [
+    "value",
+    "truncated",
+    "changed"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{"function":"() => document.querySelectorAll('li').length"}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentEvaluatePayload, decodeEvaluatePayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*EvaluateResult)
+		if !ok {
+			return nil, tool.WrongType(documentEvaluateResult)
+		}
+		return tool.Encode(r, documentEvaluateResult, encodeEvaluateResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentEvaluateResult, decodeEvaluateResult)
 		if issues != nil {
 			return nil, issues
 		}

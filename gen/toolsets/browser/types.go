@@ -13,16 +13,32 @@ import (
 
 // The tools of the toolset.
 const (
-	NavigateID   tool.ID = "browser.navigate"
-	SnapshotID   tool.ID = "browser.snapshot"
-	ReadID       tool.ID = "browser.read"
-	ClickID      tool.ID = "browser.click"
-	TypeID       tool.ID = "browser.type"
-	PressID      tool.ID = "browser.press"
-	SelectID     tool.ID = "browser.select"
-	CheckID      tool.ID = "browser.check"
-	WaitForID    tool.ID = "browser.wait_for"
-	ScreenshotID tool.ID = "browser.screenshot"
+	NavigateID    tool.ID = "browser.navigate"
+	BackID        tool.ID = "browser.back"
+	ForwardID     tool.ID = "browser.forward"
+	ReloadID      tool.ID = "browser.reload"
+	SnapshotID    tool.ID = "browser.snapshot"
+	ReadID        tool.ID = "browser.read"
+	ClickID       tool.ID = "browser.click"
+	DoubleClickID tool.ID = "browser.double_click"
+	HoverID       tool.ID = "browser.hover"
+	DragID        tool.ID = "browser.drag"
+	TypeID        tool.ID = "browser.type"
+	ClearID       tool.ID = "browser.clear"
+	PressID       tool.ID = "browser.press"
+	SelectID      tool.ID = "browser.select"
+	CheckID       tool.ID = "browser.check"
+	UncheckID     tool.ID = "browser.uncheck"
+	UploadID      tool.ID = "browser.upload"
+	ScrollID      tool.ID = "browser.scroll"
+	FillFormID    tool.ID = "browser.fill_form"
+	DialogID      tool.ID = "browser.dialog"
+	TabsID        tool.ID = "browser.tabs"
+	ConsoleID     tool.ID = "browser.console"
+	NetworkID     tool.ID = "browser.network"
+	EvaluateID    tool.ID = "browser.evaluate"
+	WaitForID     tool.ID = "browser.wait_for"
+	ScreenshotID  tool.ID = "browser.screenshot"
 )
 
 // NavigatePayload is what browser.navigate takes. Open an address in the
@@ -66,6 +82,115 @@ type NavigateResult struct {
 	Status int `json:"status"`
 }
 
+// BackPayload is what browser.back takes. Go back to the previous page of the
+// tab's history and wait until it is ready.
+type BackPayload struct {
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *BackPayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *BackPayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// BackResult is what browser.back answers.
+type BackResult struct {
+	// Address afterwards.
+	URL string `json:"url"`
+	// Title afterwards.
+	Title string `json:"title"`
+	// HTTP status of the document; 0 when it came from a cache or has none.
+	Status int `json:"status"`
+	// Dialogs that came up, and how they were answered. Optional.
+	Dialogs []*AnsweredDialog `json:"dialogs,omitempty"`
+}
+
+// AnsweredDialog: A dialog of the browser (alert, confirm, prompt,
+// beforeunload), which was answered at once.
+type AnsweredDialog struct {
+	// alert, confirm, prompt or beforeunload.
+	Type string `json:"type"`
+	// What it said.
+	Message string `json:"message"`
+	// Whether it was answered with OK; alerts always are, others only when
+	// browser.dialog said so.
+	Accepted bool `json:"accepted"`
+}
+
+// ForwardPayload is what browser.forward takes. Go forward to the next page of
+// the tab's history and wait until it is ready.
+type ForwardPayload struct {
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *ForwardPayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *ForwardPayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// ForwardResult is what browser.forward answers.
+type ForwardResult struct {
+	// Address afterwards.
+	URL string `json:"url"`
+	// Title afterwards.
+	Title string `json:"title"`
+	// HTTP status of the document; 0 when it came from a cache or has none.
+	Status int `json:"status"`
+	// Dialogs that came up, and how they were answered. Optional.
+	Dialogs []*AnsweredDialog `json:"dialogs,omitempty"`
+}
+
+// ReloadPayload is what browser.reload takes. Load the current page anew.
+// Refused for a page that is the answer to a form sent by POST, because that
+// would send it again.
+type ReloadPayload struct {
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *ReloadPayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *ReloadPayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// ReloadResult is what browser.reload answers.
+type ReloadResult struct {
+	// Address afterwards.
+	URL string `json:"url"`
+	// Title afterwards.
+	Title string `json:"title"`
+	// HTTP status of the document; 0 when it came from a cache or has none.
+	Status int `json:"status"`
+	// Dialogs that came up, and how they were answered. Optional.
+	Dialogs []*AnsweredDialog `json:"dialogs,omitempty"`
+}
+
 // SnapshotPayload is what browser.snapshot takes. Read the page as a compact
 // tree of roles, names, states and refs. A ref can be used as target.ref.
 type SnapshotPayload struct {
@@ -73,6 +198,9 @@ type SnapshotPayload struct {
 	Target *Target `json:"target,omitempty"`
 	// Cut the tree after this many characters. Default: 20000.
 	MaxChars int `json:"max_chars"`
+	// Only what differs from the run's last snapshot of the same part: lines that
+	// came (+) and went (-), with what holds them. Default: false.
+	OnlyChanges bool `json:"only_changes"`
 	// Conditions (CEL) that must hold afterwards. Optional.
 	Expect []string `json:"expect,omitempty"`
 	// Why the call is made, in one sentence. Optional.
@@ -93,7 +221,8 @@ func (p *SnapshotPayload) Purpose() string {
 // NewSnapshotPayload makes a SnapshotPayload with the defaults of its fields.
 func NewSnapshotPayload() *SnapshotPayload {
 	return &SnapshotPayload{
-		MaxChars: 20000,
+		MaxChars:    20000,
+		OnlyChanges: false,
 	}
 }
 
@@ -125,10 +254,13 @@ type SnapshotResult struct {
 	URL string `json:"url"`
 	// Title of the page.
 	Title string `json:"title"`
-	// The tree, one element a line.
+	// The tree, one element a line; or what changed in it.
 	Snapshot string `json:"snapshot"`
 	// Whether the tree was cut.
 	Truncated bool `json:"truncated"`
+	// Whether it holds the changes only; false where there was nothing to compare
+	// with.
+	Changes bool `json:"changes"`
 }
 
 // ReadPayload is what browser.read takes. Read the visible text of the page or
@@ -217,6 +349,173 @@ type ClickResult struct {
 	ActedOn string `json:"acted_on"`
 	// Whether anything changed.
 	Changed bool `json:"changed"`
+	// Addresses of tabs and windows that it opened; browser.tabs switches to them.
+	// Optional.
+	OpenedTabs []string `json:"opened_tabs,omitempty"`
+	// Files that it had the browser save. Optional.
+	Downloads []*Download `json:"downloads,omitempty"`
+	// Dialogs that came up, and how they were answered. Optional.
+	Dialogs []*AnsweredDialog `json:"dialogs,omitempty"`
+}
+
+// Download: A file that the page had the browser save.
+type Download struct {
+	// Name that the server suggested.
+	Name string `json:"name"`
+	// Address it came from.
+	URL string `json:"url"`
+	// Size.
+	Bytes int `json:"bytes"`
+	// Content digest of the stored file; absent when it was not kept. Optional.
+	Artifact *string `json:"artifact,omitempty"`
+	// Why it was not kept: too large, cancelled, no store. Optional.
+	Problem *string `json:"problem,omitempty"`
+}
+
+// DoubleClickPayload is what browser.double_click takes. Double-click an
+// element: found and checked as for a click.
+type DoubleClickPayload struct {
+	// What to act on. Give the name people see; add role, within or near when
+	// several things share it.
+	Target *Target `json:"target"`
+	// Mouse button. Default: "left".
+	Button string `json:"button"`
+	// Keys held down meanwhile. Optional.
+	Modifiers []string `json:"modifiers,omitempty"`
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *DoubleClickPayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *DoubleClickPayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// NewDoubleClickPayload makes a DoubleClickPayload with the defaults of its
+// fields.
+func NewDoubleClickPayload() *DoubleClickPayload {
+	return &DoubleClickPayload{
+		Button: "left",
+	}
+}
+
+// DoubleClickResult is what browser.double_click answers.
+type DoubleClickResult struct {
+	// Address afterwards.
+	URL string `json:"url"`
+	// Title afterwards.
+	Title string `json:"title"`
+	// The element, in words: button "Play" in "Now playing".
+	ActedOn string `json:"acted_on"`
+	// Whether anything changed.
+	Changed bool `json:"changed"`
+	// Addresses of tabs and windows that it opened; browser.tabs switches to them.
+	// Optional.
+	OpenedTabs []string `json:"opened_tabs,omitempty"`
+	// Files that it had the browser save. Optional.
+	Downloads []*Download `json:"downloads,omitempty"`
+	// Dialogs that came up, and how they were answered. Optional.
+	Dialogs []*AnsweredDialog `json:"dialogs,omitempty"`
+}
+
+// HoverPayload is what browser.hover takes. Point the mouse at an element, and
+// leave it there: menus and tips that open on hover stay open for the next
+// call.
+type HoverPayload struct {
+	// What to act on. Give the name people see; add role, within or near when
+	// several things share it.
+	Target *Target `json:"target"`
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *HoverPayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *HoverPayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// HoverResult is what browser.hover answers.
+type HoverResult struct {
+	// Address afterwards.
+	URL string `json:"url"`
+	// Title afterwards.
+	Title string `json:"title"`
+	// The element, in words: button "Play" in "Now playing".
+	ActedOn string `json:"acted_on"`
+	// Whether anything changed.
+	Changed bool `json:"changed"`
+	// Addresses of tabs and windows that it opened; browser.tabs switches to them.
+	// Optional.
+	OpenedTabs []string `json:"opened_tabs,omitempty"`
+	// Files that it had the browser save. Optional.
+	Downloads []*Download `json:"downloads,omitempty"`
+	// Dialogs that came up, and how they were answered. Optional.
+	Dialogs []*AnsweredDialog `json:"dialogs,omitempty"`
+}
+
+// DragPayload is what browser.drag takes. Drag an element onto another one, or
+// by a distance. Works for HTML drag and drop and for pages that follow the
+// pointer.
+type DragPayload struct {
+	// What to drag.
+	From *Target `json:"from"`
+	// Where to drop it: its centre. Optional.
+	To *Target `json:"to,omitempty"`
+	// Without to: how far to the right, in CSS pixels; negative is to the left.
+	// Optional.
+	ByX *int `json:"by_x,omitempty"`
+	// Without to: how far down, in CSS pixels; negative is up. Optional.
+	ByY *int `json:"by_y,omitempty"`
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *DragPayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *DragPayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// DragResult is what browser.drag answers.
+type DragResult struct {
+	// Address afterwards.
+	URL string `json:"url"`
+	// Title afterwards.
+	Title string `json:"title"`
+	// The element, in words: button "Play" in "Now playing".
+	ActedOn string `json:"acted_on"`
+	// Whether anything changed.
+	Changed bool `json:"changed"`
+	// Addresses of tabs and windows that it opened; browser.tabs switches to them.
+	// Optional.
+	OpenedTabs []string `json:"opened_tabs,omitempty"`
+	// Files that it had the browser save. Optional.
+	Downloads []*Download `json:"downloads,omitempty"`
+	// Dialogs that came up, and how they were answered. Optional.
+	Dialogs []*AnsweredDialog `json:"dialogs,omitempty"`
 }
 
 // TypePayload is what browser.type takes. Put text into a field, replacing
@@ -266,8 +565,58 @@ type TypeResult struct {
 	ActedOn string `json:"acted_on"`
 	// Whether anything changed.
 	Changed bool `json:"changed"`
+	// Addresses of tabs and windows that it opened; browser.tabs switches to them.
+	// Optional.
+	OpenedTabs []string `json:"opened_tabs,omitempty"`
+	// Files that it had the browser save. Optional.
+	Downloads []*Download `json:"downloads,omitempty"`
+	// Dialogs that came up, and how they were answered. Optional.
+	Dialogs []*AnsweredDialog `json:"dialogs,omitempty"`
 	// The field's value, read back; a password's is not shown. Optional.
 	Value *string `json:"value,omitempty"`
+}
+
+// ClearPayload is what browser.clear takes. Empty a field, and read it back.
+type ClearPayload struct {
+	// What to act on. Give the name people see; add role, within or near when
+	// several things share it.
+	Target *Target `json:"target"`
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *ClearPayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *ClearPayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// ClearResult is what browser.clear answers.
+type ClearResult struct {
+	// Address afterwards.
+	URL string `json:"url"`
+	// Title afterwards.
+	Title string `json:"title"`
+	// The element, in words: button "Play" in "Now playing".
+	ActedOn string `json:"acted_on"`
+	// Whether anything changed.
+	Changed bool `json:"changed"`
+	// Addresses of tabs and windows that it opened; browser.tabs switches to them.
+	// Optional.
+	OpenedTabs []string `json:"opened_tabs,omitempty"`
+	// Files that it had the browser save. Optional.
+	Downloads []*Download `json:"downloads,omitempty"`
+	// Dialogs that came up, and how they were answered. Optional.
+	Dialogs []*AnsweredDialog `json:"dialogs,omitempty"`
+	// Whether the field is empty now.
+	Empty bool `json:"empty"`
 }
 
 // PressPayload is what browser.press takes. Press a key or a combination, in
@@ -304,6 +653,13 @@ type PressResult struct {
 	ActedOn string `json:"acted_on"`
 	// Whether anything changed.
 	Changed bool `json:"changed"`
+	// Addresses of tabs and windows that it opened; browser.tabs switches to them.
+	// Optional.
+	OpenedTabs []string `json:"opened_tabs,omitempty"`
+	// Files that it had the browser save. Optional.
+	Downloads []*Download `json:"downloads,omitempty"`
+	// Dialogs that came up, and how they were answered. Optional.
+	Dialogs []*AnsweredDialog `json:"dialogs,omitempty"`
 }
 
 // SelectPayload is what browser.select takes. Choose options of a list by
@@ -341,6 +697,13 @@ type SelectResult struct {
 	ActedOn string `json:"acted_on"`
 	// Whether anything changed.
 	Changed bool `json:"changed"`
+	// Addresses of tabs and windows that it opened; browser.tabs switches to them.
+	// Optional.
+	OpenedTabs []string `json:"opened_tabs,omitempty"`
+	// Files that it had the browser save. Optional.
+	Downloads []*Download `json:"downloads,omitempty"`
+	// Dialogs that came up, and how they were answered. Optional.
+	Dialogs []*AnsweredDialog `json:"dialogs,omitempty"`
 	// Labels of the selected options. Optional.
 	Selected []string `json:"selected,omitempty"`
 }
@@ -378,8 +741,475 @@ type CheckResult struct {
 	ActedOn string `json:"acted_on"`
 	// Whether anything changed.
 	Changed bool `json:"changed"`
+	// Addresses of tabs and windows that it opened; browser.tabs switches to them.
+	// Optional.
+	OpenedTabs []string `json:"opened_tabs,omitempty"`
+	// Files that it had the browser save. Optional.
+	Downloads []*Download `json:"downloads,omitempty"`
+	// Dialogs that came up, and how they were answered. Optional.
+	Dialogs []*AnsweredDialog `json:"dialogs,omitempty"`
 	// Whether it is ticked now.
 	Checked bool `json:"checked"`
+}
+
+// UncheckPayload is what browser.uncheck takes. Untick a checkbox or switch;
+// one that is not ticked is left alone.
+type UncheckPayload struct {
+	// What to act on. Give the name people see; add role, within or near when
+	// several things share it.
+	Target *Target `json:"target"`
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *UncheckPayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *UncheckPayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// UncheckResult is what browser.uncheck answers.
+type UncheckResult struct {
+	// Address afterwards.
+	URL string `json:"url"`
+	// Title afterwards.
+	Title string `json:"title"`
+	// The element, in words: button "Play" in "Now playing".
+	ActedOn string `json:"acted_on"`
+	// Whether anything changed.
+	Changed bool `json:"changed"`
+	// Addresses of tabs and windows that it opened; browser.tabs switches to them.
+	// Optional.
+	OpenedTabs []string `json:"opened_tabs,omitempty"`
+	// Files that it had the browser save. Optional.
+	Downloads []*Download `json:"downloads,omitempty"`
+	// Dialogs that came up, and how they were answered. Optional.
+	Dialogs []*AnsweredDialog `json:"dialogs,omitempty"`
+	// Whether it is ticked now.
+	Checked bool `json:"checked"`
+}
+
+// UploadPayload is what browser.upload takes. Choose files of the workspace
+// for a file field, a button that opens a file chooser, or an area that takes
+// dropped files.
+type UploadPayload struct {
+	// What to act on. Give the name people see; add role, within or near when
+	// several things share it.
+	Target *Target `json:"target"`
+	// Paths of the files, relative to the workspace.
+	Paths []string `json:"paths"`
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *UploadPayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *UploadPayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// UploadResult is what browser.upload answers.
+type UploadResult struct {
+	// Address afterwards.
+	URL string `json:"url"`
+	// Title afterwards.
+	Title string `json:"title"`
+	// The element, in words: button "Play" in "Now playing".
+	ActedOn string `json:"acted_on"`
+	// Whether anything changed.
+	Changed bool `json:"changed"`
+	// Addresses of tabs and windows that it opened; browser.tabs switches to them.
+	// Optional.
+	OpenedTabs []string `json:"opened_tabs,omitempty"`
+	// Files that it had the browser save. Optional.
+	Downloads []*Download `json:"downloads,omitempty"`
+	// Dialogs that came up, and how they were answered. Optional.
+	Dialogs []*AnsweredDialog `json:"dialogs,omitempty"`
+	// Names of the files that the page was given.
+	Files []string `json:"files"`
+}
+
+// ScrollPayload is what browser.scroll takes. Bring an element into view; or
+// scroll the page, or the part of it that holds the target, in a direction; or
+// scroll on until something appears (long and virtualised lists).
+type ScrollPayload struct {
+	// Without direction and until: what to bring into view. With them: what to
+	// scroll, or something in it; the page without one. Optional.
+	Target *Target `json:"target,omitempty"`
+	// Where to. Optional.
+	Direction *string `json:"direction,omitempty"`
+	// How far, in CSS pixels; most of the visible part without it. Optional.
+	Amount *int `json:"amount,omitempty"`
+	// Scroll on until this can be seen, first in the direction, then from the
+	// other end. Optional.
+	Until *Target `json:"until,omitempty"`
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *ScrollPayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *ScrollPayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// ScrollResult is what browser.scroll answers.
+type ScrollResult struct {
+	// Address afterwards.
+	URL string `json:"url"`
+	// Title afterwards.
+	Title string `json:"title"`
+	// The element, in words: button "Play" in "Now playing".
+	ActedOn string `json:"acted_on"`
+	// Whether anything changed.
+	Changed bool `json:"changed"`
+	// Addresses of tabs and windows that it opened; browser.tabs switches to them.
+	// Optional.
+	OpenedTabs []string `json:"opened_tabs,omitempty"`
+	// Files that it had the browser save. Optional.
+	Downloads []*Download `json:"downloads,omitempty"`
+	// Dialogs that came up, and how they were answered. Optional.
+	Dialogs []*AnsweredDialog `json:"dialogs,omitempty"`
+	// How far to the right it was scrolled, in CSS pixels.
+	ScrolledX int `json:"scrolled_x"`
+	// How far down it was scrolled, in CSS pixels.
+	ScrolledY int `json:"scrolled_y"`
+	// Whether it cannot be scrolled further that way.
+	AtEnd bool `json:"at_end"`
+	// Whether the target, or what was scrolled for, can be seen; true where
+	// nothing was.
+	InView bool `json:"in_view"`
+}
+
+// FillFormPayload is what browser.fill_form takes. Fill in several fields at
+// once: text, options, boxes, radio buttons, sliders, dates. Each is read back.
+type FillFormPayload struct {
+	// The fields, in the order of filling.
+	Fields []*FormField `json:"fields"`
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *FillFormPayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *FillFormPayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// FormField is a type of the toolset browser.
+type FormField struct {
+	// What to act on. Give the name people see; add role, within or near when
+	// several things share it.
+	Target *Target `json:"target"`
+	// Text of a field, label or value of an option, true or false for a box; the
+	// name of the choice for a group of radio buttons.
+	Value string `json:"value"`
+}
+
+// FillFormResult is what browser.fill_form answers.
+type FillFormResult struct {
+	// Address afterwards.
+	URL string `json:"url"`
+	// Title afterwards.
+	Title string `json:"title"`
+	// The element, in words: button "Play" in "Now playing".
+	ActedOn string `json:"acted_on"`
+	// Whether anything changed.
+	Changed bool `json:"changed"`
+	// Addresses of tabs and windows that it opened; browser.tabs switches to them.
+	// Optional.
+	OpenedTabs []string `json:"opened_tabs,omitempty"`
+	// Files that it had the browser save. Optional.
+	Downloads []*Download `json:"downloads,omitempty"`
+	// Dialogs that came up, and how they were answered. Optional.
+	Dialogs []*AnsweredDialog `json:"dialogs,omitempty"`
+	// What became of each field, in the order of the call.
+	Fields []*FilledField `json:"fields"`
+}
+
+// FilledField is a type of the toolset browser.
+type FilledField struct {
+	// The field, in words.
+	Field string `json:"field"`
+	// What it holds now, read back; a password's is not shown. Optional.
+	Value *string `json:"value,omitempty"`
+	// Whether it holds what it shall.
+	OK bool `json:"ok"`
+	// Why not. Optional.
+	Problem *string `json:"problem,omitempty"`
+}
+
+// DialogPayload is what browser.dialog takes. Say how the dialogs (confirm,
+// prompt, beforeunload) of the next action are to be answered; without it they
+// are dismissed. Also lists the latest dialogs.
+type DialogPayload struct {
+	// Answer with OK; false dismisses.
+	Accept bool `json:"accept"`
+	// Text to put into a prompt. Optional.
+	PromptText *string `json:"prompt_text,omitempty"`
+	// Only dialogs that say this; all without it. Optional.
+	MessageContains *string `json:"message_contains,omitempty"`
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *DialogPayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *DialogPayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// DialogResult is what browser.dialog answers.
+type DialogResult struct {
+	// Whether the answer is ready for the next action.
+	Armed bool `json:"armed"`
+	// The latest dialogs of the tab, at most 20, and how they were answered.
+	Latest []*AnsweredDialog `json:"latest"`
+}
+
+// TabsPayload is what browser.tabs takes. List the tabs of the run, open one,
+// switch to one, or close one. What a page opens in a new tab or window is
+// listed here.
+type TabsPayload struct {
+	// What to do. Default: "list".
+	Action string `json:"action"`
+	// Which tab, by its number in the list, from 0; for select and close. close
+	// without it closes the current one. Optional.
+	Index *int `json:"index,omitempty"`
+	// Absolute http or https address for a new tab. Optional.
+	URL *string `json:"url,omitempty"`
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *TabsPayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *TabsPayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// NewTabsPayload makes a TabsPayload with the defaults of its fields.
+func NewTabsPayload() *TabsPayload {
+	return &TabsPayload{
+		Action: "list",
+	}
+}
+
+// TabsResult is what browser.tabs answers.
+type TabsResult struct {
+	// The tabs afterwards, in the order of opening.
+	Tabs []*BrowserTab `json:"tabs"`
+}
+
+// BrowserTab is a type of the toolset browser.
+type BrowserTab struct {
+	// Number of the tab, from 0, in the order of opening.
+	Index int `json:"index"`
+	// Title of its page.
+	Title string `json:"title"`
+	// Address of its page.
+	URL string `json:"url"`
+	// Whether calls act on it.
+	Current bool `json:"current"`
+}
+
+// ConsolePayload is what browser.console takes. Read the messages of the
+// page's console, the latest last.
+type ConsolePayload struct {
+	// The least severe level that is wanted. Default: "info".
+	Level string `json:"level"`
+	// At most so many, the latest. Default: 100.
+	Limit int `json:"limit"`
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *ConsolePayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *ConsolePayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// NewConsolePayload makes a ConsolePayload with the defaults of its fields.
+func NewConsolePayload() *ConsolePayload {
+	return &ConsolePayload{
+		Level: "info",
+		Limit: 100,
+	}
+}
+
+// ConsoleResult is what browser.console answers.
+type ConsoleResult struct {
+	// The messages since the page was opened in this tab.
+	Messages []*ConsoleMessage `json:"messages"`
+	// Whether there were more.
+	Truncated bool `json:"truncated"`
+}
+
+// ConsoleMessage is a type of the toolset browser.
+type ConsoleMessage struct {
+	// Severity.
+	Level string `json:"level"`
+	// What it says, at most 2,000 characters of it.
+	Text string `json:"text"`
+	// Address and line of the script. Optional.
+	Location *string `json:"location,omitempty"`
+}
+
+// NetworkPayload is what browser.network takes. List the requests of the page,
+// with their answers' status, the latest last.
+type NetworkPayload struct {
+	// Only addresses that hold this. Optional.
+	URLContains *string `json:"url_contains,omitempty"`
+	// Only this method. Optional.
+	Method *string `json:"method,omitempty"`
+	// Only those without an answer, or with a status of 400 or more. Default:
+	// false.
+	Failed bool `json:"failed"`
+	// At most so many, the latest. Default: 100.
+	Limit int `json:"limit"`
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *NetworkPayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *NetworkPayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// NewNetworkPayload makes a NetworkPayload with the defaults of its fields.
+func NewNetworkPayload() *NetworkPayload {
+	return &NetworkPayload{
+		Failed: false,
+		Limit:  100,
+	}
+}
+
+// NetworkResult is what browser.network answers.
+type NetworkResult struct {
+	// The requests.
+	Requests []*NetworkRequest `json:"requests"`
+	// Whether there were more.
+	Truncated bool `json:"truncated"`
+}
+
+// NetworkRequest is a type of the toolset browser.
+type NetworkRequest struct {
+	// GET, POST, …
+	Method string `json:"method"`
+	// Address.
+	URL string `json:"url"`
+	// HTTP status; 0 while there is no answer, or when there was none.
+	Status int `json:"status"`
+	// document, fetch, xhr, script, image, …
+	Type string `json:"type"`
+	// From the request to the end of the answer, in milliseconds; absent while it
+	// is under way. Optional.
+	DurationMs *int `json:"duration_ms,omitempty"`
+	// Why there was no answer. Optional.
+	Problem *string `json:"problem,omitempty"`
+}
+
+// EvaluatePayload is what browser.evaluate takes. Run a JavaScript function in
+// the page and read what it returns. What it does to the page is observed like
+// any action.
+type EvaluatePayload struct {
+	// () => { … } or (element) => { … } with a target; may be async.
+	Function string `json:"function"`
+	// Element that is passed to the function. Optional.
+	Target *Target `json:"target,omitempty"`
+	// How long it may take, in milliseconds. Default: 10000.
+	TimeoutMs int `json:"timeout_ms"`
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *EvaluatePayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *EvaluatePayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// NewEvaluatePayload makes a EvaluatePayload with the defaults of its fields.
+func NewEvaluatePayload() *EvaluatePayload {
+	return &EvaluatePayload{
+		TimeoutMs: 10000,
+	}
+}
+
+// EvaluateResult is what browser.evaluate answers.
+type EvaluateResult struct {
+	// What it returned, as JSON text, at most 100,000 characters of it; undefined
+	// is null.
+	Value string `json:"value"`
+	// Whether it was cut.
+	Truncated bool `json:"truncated"`
+	// Whether anything changed.
+	Changed bool `json:"changed"`
 }
 
 // WaitForPayload is what browser.wait_for takes. Wait until a text or an

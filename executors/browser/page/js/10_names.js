@@ -209,3 +209,33 @@ function path(e) {
   }
   return parts.join(' > ');
 }
+
+// Code editors (CodeMirror 5, Monaco, Ace and their like) take text through a field that cannot be seen, and draw the lines themselves.
+
+// editorHost is the editor around such a field; null for every other element.
+function editorHost(e) {
+  if (!e || e.tagName !== 'TEXTAREA') return null;
+  const known = e.closest('.CodeMirror,.monaco-editor,.ace_editor,[data-code-editor]');
+  if (known) return known;
+  const b = e.getBoundingClientRect();
+  if (b.width * b.height > 400 && painted(e) && getComputedStyle(e).opacity !== '0') return null;
+  for (let p = up(e), i = 0; p && i < 6 && p.tagName !== 'BODY'; p = up(p), i++) {
+    const r = p.getBoundingClientRect();
+    if (r.width * r.height > 4000 && editorLines(p).length) return p;
+  }
+  return null;
+}
+
+// editorLines are the lines that the editor draws, from top to bottom. Of a long text those are the ones in view.
+const LINES = ['.view-line', '.CodeMirror-line', '.ace_line', '.cm-line', '[data-line]', '.line'];
+function editorLines(host) {
+  for (const s of LINES) {
+    const list = [...host.querySelectorAll(s)];
+    if (list.length) return list.map(l => ({l, y: l.getBoundingClientRect().top})).sort((a, b) => a.y - b.y).map(x => x.l);
+  }
+  return [];
+}
+const editorText = host => editorLines(host).map(l => l.textContent.replace(/\u00a0/g, ' ').replace(/[\u200b\u200c\ufeff]/g, '')).join('\n');
+
+// fieldText is what a field holds.
+const fieldText = e => { const h = editorHost(e); return h ? editorText(h) : e.isContentEditable ? editableText(e) : String(e.value); };

@@ -60,13 +60,17 @@ if (document.readyState === 'complete') seen.loaded = now();
 // Trusted events. The capture listener on the window was here before any script of the page, so it hears them first.
 const POINTER = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'auxclick', 'contextmenu', 'dblclick'];
 const KEYS = ['keydown', 'keypress', 'keyup', 'beforeinput', 'input', 'change', 'submit'];
-const SIGNS = ['scroll', 'toggle', 'play', 'pause', 'seeked', 'ended', 'volumechange', 'fullscreenchange', 'copy', 'cut', 'paste', 'selectstart', 'dragstart'];
+const SIGNS = ['scroll', 'toggle', 'play', 'pause', 'seeked', 'ended', 'volumechange', 'fullscreenchange', 'copy', 'cut', 'paste', 'selectstart'];
 const guarded = new Set(POINTER);
 for (const type of [...POINTER, ...KEYS]) addEventListener(type, e => {
   if (!e.isTrusted) return;
   seen.lastInput = now();
   if (armed) armed.hear(e);
 }, {capture: true, passive: false});
+// Heard only by actions that are made of them, because they come in masses otherwise.
+const MOVES = ['pointerover', 'mouseover', 'mousemove'], DRAGS = ['dragstart', 'drop', 'dragend'];
+for (const type of MOVES) addEventListener(type, e => { if (armed && armed.mode === 'hover' && e.isTrusted) armed.hear(e); }, {capture: true, passive: true});
+for (const type of DRAGS) addEventListener(type, e => { if (armed && e.isTrusted) armed.hear(e); }, {capture: true, passive: true});
 for (const type of SIGNS) addEventListener(type, e => { if (armed) armed.sign(e); }, {capture: true, passive: true});
 addEventListener('hashchange', () => { if (armed) armed.react('the address changed'); }, true);
 

@@ -54,6 +54,7 @@ class Armed {
     this.texts = new Map();
     this.added = new Set();
     this.removed = new Map();
+    this.origin = new Map();      // node that was taken out → where it was, to tell whether it came back to its place
     this.sigs = new Map();        // node → signature → {sync, times}
     this.overflow = 0;
     this.cosmetics = 0;
@@ -63,6 +64,7 @@ class Armed {
     this.focus = deepActive();
     this.animated = new WeakSet(document.getAnimations ? document.getAnimations() : []);
     this.moves = 0;
+    this.held = 0;
     if (this.el) keep(this.el);
   }
 
@@ -71,6 +73,8 @@ class Armed {
     if (this.block) return false;
     if (!e) return true;
     if (path.includes(e)) return true;
+    const host = editorHost(e);
+    if (host && path.includes(host)) return true;
     for (let r = e.getRootNode(); r instanceof ShadowRoot; r = r.host.getRootNode()) if (path.includes(r.host) && r.mode === 'closed') return true;
     if (e.labels) for (const l of e.labels) if (path.includes(l)) return true;
     if (!e.isConnected) { // rendered anew since: its twin counts
@@ -83,6 +87,7 @@ class Armed {
   hear(e) {
     const path = e.composedPath();
     if (this.guard && guarded.has(e.type) && now() - this.at < 5000) {
+      if (this.down && this.mode === 'double' && e.type === 'pointerdown') this.down = this.meant(path); // the second click, too, must reach it
       if (this.down === null) this.down = e.type === 'pointerdown' || e.type === 'mousedown' ? this.meant(path) : null;
       if (this.down === false) {
         e.stopImmediatePropagation();
@@ -92,14 +97,26 @@ class Armed {
         return;
       }
     }
+    this.noteFiles(e, path[0]);
     const mine = this.down || this.meant(path);
     const into = mine ? this.heard : this.elsewhere;
     into[e.type] = (into[e.type] || 0) + 1;
     if (mine) {
       this.enter();
+      if (this.mode === 'drag') { // all that changes while the button is held is caused by it, again and again as that may be
+        if (e.type === 'pointerdown') this.held = Infinity;
+        else if (/^(pointerup|mouseup|drop|dragend)$/.test(e.type)) this.held = now() + 100;
+      }
       if (e.type === 'input' || e.type === 'change') this.react();
-      if (e.type === 'click' || e.type === 'keydown' || e.type === 'input' || e.type === 'auxclick' || e.type === 'contextmenu') tell({heard: e.type, call: this.call});
+      if (e.type === 'click' || e.type === 'keydown' || e.type === 'input' || e.type === 'auxclick' || e.type === 'contextmenu' ||
+        e.type === 'dblclick' || e.type === 'drop' || e.type === 'mouseup') tell({heard: e.type, call: this.call});
     }
+  }
+
+  // noteFiles keeps the names of files that the page is given; it may empty its field at once.
+  noteFiles(e, t) {
+    const list = e.type === 'change' && t && t.type === 'file' ? t.files : e.type === 'drop' && e.dataTransfer ? e.dataTransfer.files : null;
+    if (list && list.length) this.files = [...list].slice(0, 100).map(f => f.name);
   }
 
   // enter marks what happens until the end of this task as caused by the event. Animation frames may come before the message that ends it,
@@ -138,7 +155,7 @@ class Armed {
     if (!m) { if (this.sigs.size > 2000) { this.overflow++; return; } this.sigs.set(p, m = new Map()); }
     let h = m.get(s);
     if (!h) m.set(s, h = {sync: false, times: [], weak: true, known: !!(history.get(p) && history.get(p).get(s))});
-    h.sync = h.sync || sync;
+    h.sync = h.sync || sync || this.held > t;
     h.weak = h.weak && weak(r);
     if (!h.times.length || t - h.times[h.times.length - 1] > BUCKET) h.times.push(t);
     if (sync) this.syncs++;
@@ -149,8 +166,11 @@ class Armed {
     } else if (r.type === 'characterData') {
       if (!this.texts.has(r.target)) this.texts.set(r.target, {old: r.oldValue, h});
     } else {
-      for (const n of r.addedNodes) { if (this.removed.has(n)) this.removed.delete(n); else this.added.add(n); this.source(n, h); }
-      for (const n of r.removedNodes) { if (this.added.has(n) && !norm(n.textContent)) this.added.delete(n); else if (!this.added.has(n)) this.removed.set(n, r.target); this.source(n, h); }
+      for (const n of r.addedNodes) { if (this.removed.has(n)) this.removed.delete(n); else if (!this.origin.has(n)) this.added.add(n); this.source(n, h); }
+      for (const n of r.removedNodes) { if (this.added.has(n) && !norm(n.textContent)) this.added.delete(n); else if (!this.added.has(n)) {
+        this.removed.set(n, r.target);
+        if (!this.origin.has(n)) this.origin.set(n, {parent: r.target, prev: r.previousSibling, next: r.nextSibling});
+      } this.source(n, h); }
     }
     this.react();
   }
@@ -193,6 +213,10 @@ class Armed {
       if ((x.isConnected || norm(x.textContent)) && stands(this.from && this.from.get(x))) n++;
     }
     for (const g of gone) if (!used.has(g) && stands(this.from && this.from.get(g))) n++;
+    for (const [x, o] of this.origin) { // moved elsewhere
+      if (!x.isConnected || this.removed.has(x)) continue;
+      if ((x.parentNode !== o.parent || x.previousSibling !== o.prev && x.nextSibling !== o.next) && stands(this.from && this.from.get(x))) n++;
+    }
     return {n, late};
   }
 
@@ -216,7 +240,7 @@ class Armed {
       call: this.call, heard: this.heard, elsewhere: this.elsewhere, blocked: this.blocked, blockedBy: this.blockedBy,
       mutations: n, sync: this.syncs, cosmetics: this.cosmetics, noise: this.noise, changes, signs: [...this.signs],
       unsure, since: this.first ? now() - this.first : -1, quiet: this.lastChange ? now() - this.lastChange : -1, age: now() - this.at,
-      changed: n > 0 || changes.length > 0 || this.signs.size > 0,
+      changed: n > 0 || changes.length > 0 || this.signs.size > 0, files: this.files || [],
       animations: document.getAnimations ? document.getAnimations().filter(a => a.playState === 'running').length : 0,
     };
   }

@@ -110,7 +110,7 @@ function nearText(e) {
 
 // seeable reports whether a person could come to see the element: it, or the label of a field that is drawn otherwise, is painted, and can
 // be scrolled to.
-const seeable = e => [e, ...(e.labels || [])].some(x => painted(x) && reachable(x));
+const seeable = e => [editorHost(e) || e, ...(e.labels || [])].some(x => painted(x) && reachable(x));
 function reachable(e) {
   const r = e.getBoundingClientRect(), d = document.scrollingElement || document.documentElement;
   let fixed = false;
@@ -179,7 +179,7 @@ function gather(q) {
     for (let t = w.nextNode(); t; t = w.nextNode()) {
       for (let e = t.parentElement, i = 0; e && i < 3 && !done.has(e); e = e.parentElement, i++) { // a text may be broken up by inline markup
         done.add(e);
-        if (/^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE|TITLE|OPTION)$/.test(e.tagName)) break;
+        if (/^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE|TITLE|OPTION|BODY|HTML)$/.test(e.tagName)) break;
         const s = e.textContent;
         if (s.length > 300 || offer(e, s)) break;
       }
@@ -213,7 +213,7 @@ function merge(list) {
   }
   return list.filter(e => !drop.has(e));
 }
-const sameText = (a, b) => tight(name(a) || a.textContent) === tight(name(b) || b.textContent);
+const sameText = (a, b) => tight(name(a) || a.textContent) === tight(name(b) || b.textContent) || tight(a.innerText) === tight(b.innerText); // the second leaves hidden parts out
 
 // find answers a query: {name, selector, ref, near, within, nth}. A broken selector is an error.
 function find(q) {
@@ -221,7 +221,7 @@ function find(q) {
   if (!list) return {error: 'bad selector'};
   const total = list.length;
   list = merge(list);
-  const shown = list.filter(e => visible(e) || (e.labels && [...e.labels].some(visible)));
+  const shown = list.filter(e => visible(e) || (e.labels && [...e.labels].some(visible)) || editorHost(e));
   if (shown.length || !(q.selector || q.ref)) list = shown;
   const near = q.near ? besides(list, q.near) : null;
   if (near && near.size) list = list.filter(e => near.has(e));

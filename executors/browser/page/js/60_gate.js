@@ -1,7 +1,7 @@
 // The gate: what must hold before an action is sent. Everything here only looks, except for scrolling.
 
-// stand is what to aim at for an element: itself, or its label when it is a field that is not shown itself.
-const stand = e => visible(e) || !e.labels ? e : [...e.labels].find(visible) || e;
+// stand is what to aim at for an element: itself, or its label, or its editor, when it is a field that is not shown itself.
+const stand = e => editorHost(e) || (visible(e) || !e.labels ? e : [...e.labels].find(visible) || e);
 
 // boxOf is the part of the element to aim at: its first line box that has an area.
 function boxOf(e) {
@@ -28,6 +28,8 @@ function deepAt(x, y) {
 function takes(e, hit) {
   if (!hit) return false;
   if (contains(e, hit)) return true;
+  const host = editorHost(e);
+  if (host && contains(host, hit)) return true;
   if (e.labels) for (const l of e.labels) if (contains(l, hit)) return true;
   for (let r = e.getRootNode(); r instanceof ShadowRoot; r = r.host.getRootNode()) if (r.mode === 'closed' && r.host === hit) return true;
   if (getComputedStyle(e).pointerEvents === 'none' && contains(hit, e)) return true;

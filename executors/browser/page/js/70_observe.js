@@ -16,27 +16,51 @@ function expandedOf(e) {
 }
 function valueOf(e) {
   if (e.type === 'password') return undefined;
+  const host = editorHost(e);
+  if (host) return clip(editorText(host), 10000);
   if (/^(INPUT|TEXTAREA|SELECT|OUTPUT|METER|PROGRESS)$/.test(e.tagName)) return clip(String(e.value), 10000);
   if (e.isContentEditable) return clip(editableText(e), 10000);
   const a = attr(e, 'aria-valuetext') || attr(e, 'aria-valuenow');
   return a === null || a === '' ? undefined : a;
 }
-const editableText = e => e.innerText.replace(/\u00a0/g, ' ').replace(/\n$/, '');
+// editableText is the text of an editable region, a line a block: paragraphs are lines, whatever space is between them.
+function editableText(e) {
+  const lines = [''];
+  let fresh = true; // nothing was put into the present line yet
+  const newline = () => { lines.push(''); fresh = true; };
+  const visit = n => {
+    if (n.nodeType === 3) { if (n.data) { lines[lines.length - 1] += /^pre/.test(getComputedStyle(n.parentElement).whiteSpace) ? n.data : n.data.replace(/[\n\t]/g, ' '); fresh = false; } return; }
+    if (n.nodeType !== 1) return;
+    if (n.tagName === 'BR') { if (n.nextSibling || !/^(block|list-item)$/.test(getComputedStyle(n.parentElement).display) || n.previousSibling && n.parentElement === e) { newline(); started = true; } else fresh = false; return; }
+    const st = getComputedStyle(n);
+    if (st.display === 'none' || attr(n, 'contenteditable') === 'false' && !norm(n.textContent)) return;
+    const block = n !== e && /^(block|list-item|flex|grid|table)/.test(st.display);
+    if (block && started) newline();
+    if (block) started = true;
+    for (const c of n.childNodes) { visit(c); if (c.nodeType === 3 && c.data.trim() || c.nodeType === 1 && !/^(block|list-item)/.test(getComputedStyle(c).display)) started = true; }
+  };
+  let started = false;
+  visit(e);
+  return lines.join('\n').replace(/\u00a0/g, ' ').replace(/[\u200b\ufeff]/g, '').replace(/\n$/, '');
+}
 const focusedOf = e => deepActive() === e || (e.contains(document.activeElement) && e.isContentEditable);
 const shownText = e => e.type === 'password' ? '' : clip(norm(e.innerText !== undefined ? e.innerText : e.textContent), 5000);
 
 // target is the state of the element that is acted on; every field has a value, so that conditions never read nothing.
 function target(id) {
-  const gone = {exists: false, visible: false, enabled: false, focused: false, checked: false, selected: [], selected_labels: [], expanded: false, pressed: false, value: '', text: '', name: '', role: ''};
+  const gone = {exists: false, visible: false, enabled: false, focused: false, checked: false, selected: [], selected_labels: [], expanded: false, pressed: false, value: '', text: '', name: '', role: '', editable: false};
   const e = id ? alive(element(id)) : null;
   if (!e || !e.isConnected) return gone;
   const opts = e.tagName === 'SELECT' ? [...e.selectedOptions] : [];
-  const custom = opts.length ? [] : queryIn(e, '[role=option][aria-selected=true]');
+  const custom = opts.length ? [] : queryIn(e, '[role=option][aria-selected=true],[role=treeitem][aria-selected=true],[role=option][aria-checked=true]');
+  const picked = role(e) === 'radiogroup' || e.tagName === 'FIELDSET' ? [...e.querySelectorAll('input[type=radio],[role=radio]')].filter(checkedOf) : [];
+  custom.push(...picked);
+  const shown = listTrigger(e) ? [shownText(e)] : attr(e, 'role') === 'combobox' && 'value' in e ? [e.value] : [];
   return {
     exists: true, visible: visible(stand(e)), enabled: enabled(e), focused: focusedOf(e), checked: checkedOf(e) || false,
-    selected: opts.length ? opts.map(o => o.value) : custom.map(o => attr(o, 'data-value') || norm(o.textContent)),
-    selected_labels: opts.length ? opts.map(o => norm(o.label)) : custom.length ? custom.map(o => norm(o.textContent)) : listTrigger(e) ? [shownText(e)].filter(Boolean) : [],
-    expanded: expandedOf(e) || false, pressed: flag(e, 'aria-pressed') || false, value: valueOf(e) || '', text: shownText(e), name: name(e), role: role(e),
+    selected: opts.length ? opts.map(o => o.value) : custom.map(o => attr(o, 'data-value') || (o.type === 'radio' ? o.value : norm(o.textContent))),
+    selected_labels: opts.length ? opts.map(o => norm(o.label)) : (custom.length ? custom.map(o => name(o) || norm(o.textContent)) : []).concat(shown).filter(Boolean),
+    expanded: expandedOf(e) || false, pressed: flag(e, 'aria-pressed') || false, value: valueOf(e) || '', text: shownText(e), name: name(e), role: role(e), editable: editable(e),
   };
 }
 const listTrigger = e => e.tagName !== 'SELECT' && (attr(e, 'role') === 'combobox' || attr(e, 'aria-haspopup') === 'listbox') && e.tagName !== 'INPUT';
@@ -168,3 +192,14 @@ function until(f, max) {
   });
 }
 const SIGNS_OF_CHANGE = ['input', 'change', 'toggle', 'transitionend', 'animationend', 'load', 'resize', 'scroll'];
+
+// storageNow is what the page has in its storage; nothing when that is too much to keep.
+const MAX_STORAGE = 262144;
+function storageNow() {
+  let room = MAX_STORAGE;
+  const copy = s => { const o = {}; for (let i = 0; i < s.length; i++) { const k = s.key(i), v = s.getItem(k) || ''; room -= k.length + v.length; if (room < 0) return {}; o[k] = v; } return o; };
+  try {
+    const local = copy(localStorage), session = copy(sessionStorage);
+    return room < 0 ? null : {origin: location.origin, local, session};
+  } catch { return null; }
+}

@@ -8,6 +8,8 @@ function begin(id, append) {
   if (e.readOnly) return {failure: 'readonly', words: describe(e)};
   if (!editable(e) && !/^(color|range)$/.test(kind)) return {failure: 'not_a_field', words: describe(e)};
   if (deepActive() !== e) e.focus({preventScroll: true});
+  const host = editorHost(e);
+  if (host) return {kind: 'editor', editor: true, set: false, value: editorText(host), focused: focusedOf(e)};
   if (/^(date|time|datetime-local|month|week|color|range)$/.test(kind)) return {kind, set: true, value: e.value};
   if (kind === 'contenteditable') {
     const r = document.createRange(), s = e.getRootNode().getSelection ? e.getRootNode().getSelection() : getSelection();
@@ -24,14 +26,14 @@ function begin(id, append) {
 function holds(id, text) {
   const e = alive(element(id));
   if (!e) return null;
-  const v = e.isContentEditable ? editableText(e) : String(e.value);
+  const v = fieldText(e);
   return {same: v === text, empty: v === '', length: v.length, hash: hash(7, v)};
 }
 
 // put sets a value where typing is impossible (dates, colours, sliders) or must be undone, with the events that a user's change has.
 function put(id, value) {
   const e = alive(element(id));
-  if (!e) return false;
+  if (!e || editorHost(e)) return false; // an editor's text is its own; setting the field would change nothing
   if (e.isContentEditable) { if (editableText(e) !== value) { e.focus({preventScroll: true}); e.innerText = value; e.dispatchEvent(new InputEvent('input', {bubbles: true, composed: true})); } return editableText(e) === value; }
   if (e.value !== value) {
     e.value = value;
@@ -58,6 +60,48 @@ function choose(id, wanted) {
   }
   return {pick: pick.map(o => o.index), already: opts.every(o => o.selected === pick.includes(o)), before: opts.filter(o => o.selected).map(o => o.index)};
 }
+
+// choices says what can be chosen in a list that the page made itself, and how it is to be opened.
+function choices(id) {
+  const e = alive(element(id)), none = {role: 'option', open: false, many: false, types: false, chosen: []};
+  if (!e) return none;
+  const r = role(e), kinds = r === 'radiogroup' || e.tagName === 'FIELDSET' ? ['radio'] : attr(e, 'aria-haspopup') === 'menu' ? ['menuitem', 'menuitemradio', 'option'] :
+    attr(e, 'aria-haspopup') === 'tree' ? ['treeitem'] : ['option'];
+  const list = r === 'listbox' || r === 'radiogroup' || e.tagName === 'FIELDSET' ? e : listOf(e);
+  const many = !!list && attr(list, 'aria-multiselectable') === 'true';
+  const opts = list ? [...list.querySelectorAll(kinds.map(k => `[role=${k}]`).join(',') + (kinds[0] === 'radio' ? ',input[type=radio]' : ''))] : [];
+  return {role: kinds[0], open: opts.some(visible), many, types: editable(e) || e.tagName === 'INPUT', chosen: many ? opts.filter(o => attr(o, 'aria-selected') === 'true' || attr(o, 'aria-checked') === 'true').map(o => name(o)) : []};
+}
+function listOf(e) {
+  const ids = (attr(e, 'aria-controls') || attr(e, 'aria-owns') || '').split(/\s+/).filter(Boolean), root = e.getRootNode();
+  for (const i of ids) { const c = (root.getElementById && root.getElementById(i)) || document.getElementById(i); if (c) return c; }
+  return e.querySelector('[role=listbox]');
+}
+function ownOption(id, label) {
+  const e = alive(element(id)), list = e && (role(e) === 'listbox' ? e : listOf(e));
+  if (!list) return 0;
+  const hits = [...list.querySelectorAll('[role=option],[role=treeitem],[role=menuitem],[role=radio]')].filter(o => visible(o) && fold(name(o)) === fold(label));
+  return hits.length === 1 ? number(keep(hits[0])) : 0;
+}
+
+// fileField is the file field that a target stands for.
+function fileField(id) {
+  const e = alive(element(id)), none = {id: 0, multiple: false, disabled: false, folder: false, words: e ? describe(e) : ''};
+  if (!e) return none;
+  const isFile = x => !!x && x.tagName === 'INPUT' && x.type === 'file';
+  let f = isFile(e) ? e : e.tagName === 'LABEL' && isFile(e.control) ? e.control : null;
+  if (!f) { const inside = queryWithin(e, 'input[type=file]'); if (inside.length === 1) f = inside[0]; }
+  return f ? {id: number(keep(f)), multiple: f.multiple, disabled: f.matches(':disabled'), folder: f.webkitdirectory === true, words: describe(f)} : none;
+}
+function emptyFiles(id) {
+  const e = alive(element(id));
+  if (!e || !e.files) return false;
+  e.value = '';
+  e.dispatchEvent(new Event('input', {bubbles: true, composed: true}));
+  e.dispatchEvent(new Event('change', {bubbles: true}));
+  return !e.files.length;
+}
+const filesOf = id => { const e = alive(element(id)); return e && e.files ? [...e.files].slice(0, 100).map(f => f.name) : []; };
 
 // setOptions selects the options with these indexes, and no others.
 function setOptions(id, indexes) {
