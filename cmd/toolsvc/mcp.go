@@ -42,7 +42,7 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 	})
 	defer back.close()
 	surface, err := mcp.New(mcp.Options{Service: back, Registry: toolsets.Registry(), Events: back, Artifacts: back, Key: key,
-		Language: common.lang(nil), Ask: c.Ask, Run: c.InRun, Version: version(), Logger: log})
+		Language: common.lang(nil), Ask: c.Ask, Run: c.InRun, Warm: back.start, Version: version(), Logger: log})
 	if err != nil {
 		return &exit{exitInfrastructure, err}
 	}
@@ -51,7 +51,6 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 			log.Error("the catalogue cannot be served", "error", err)
 		}
 	}
-	back.start()
 	if err := surface.ServeStdio(ctx, os.Stdin, keepOpen{std.out}); err != nil {
 		return &exit{exitInfrastructure, err}
 	}
@@ -71,7 +70,8 @@ func version() string {
 	return "dev"
 }
 
-// background is a stack that is put together while the client already talks: the handshake does not wait for Temporal. When the stack is
+// background is a stack that is put together while the client already talks: the handshake does not wait for Temporal, and a client that
+// only probes (the TypeScript SDK starts a process for that) does not start it. When the stack is
 // attached to another process (a `toolsvc serve`, or an MCP client's that came first) and that one goes away, it is put together anew.
 type background struct {
 	ctx    context.Context
@@ -80,6 +80,7 @@ type background struct {
 	opened func(*stack.Stack)
 	stop   context.CancelFunc
 	work   sync.WaitGroup
+	once   sync.Once
 
 	mu    sync.Mutex
 	ready chan struct{} // closed when there is a stack, or an error
@@ -101,7 +102,8 @@ func newBackground(ctx context.Context, log *slog.Logger, open func(context.Cont
 	return &background{ctx: ctx, stop: stop, log: log, open: open, ready: make(chan struct{})}
 }
 
-func (b *background) start() { b.work.Go(b.run) }
+// start begins to put the stack together, once.
+func (b *background) start() { b.once.Do(func() { b.work.Go(b.run) }) }
 
 // run puts the stack together, and again whenever it is lost.
 func (b *background) run() {
@@ -182,6 +184,7 @@ func (b *background) close() {
 
 // get waits for the stack.
 func (b *background) get(ctx context.Context) (*stack.Stack, error) {
+	b.start()
 	b.mu.Lock()
 	ready := b.ready
 	b.mu.Unlock()

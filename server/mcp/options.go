@@ -75,6 +75,8 @@ type Options struct {
 	TaskFailed func(*tool.Result) *jsonrpc.Error
 	// TaskRequired says that a tool can only be called as a task, for the fixtures of conformance tests; nil says that all can.
 	TaskRequired func(tool.ID) bool
+	// Warm is called, perhaps more than once, when a client is about to make calls; one that only probes is not. It returns at once.
+	Warm func()
 	// Extend adds to the server before it serves; for the fixtures of conformance tests.
 	Extend func(*sdk.Server, *Surface)
 	// Logger gets what goes wrong beside calls; slog.Default() when nil.

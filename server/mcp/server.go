@@ -50,7 +50,7 @@ func New(o Options) (*Surface, error) {
 				Resources: &sdk.ResourceCapabilities{ListChanged: true, Subscribe: true}, Extensions: map[string]any{tasksExtension: map[string]any{}},
 			},
 		})
-	s.server.AddReceivingMiddleware(s.levels.note)
+	s.server.AddReceivingMiddleware(s.levels.note, s.warm)
 	if err := s.addTasks(); err != nil {
 		return nil, err
 	}
@@ -96,6 +96,16 @@ func (s *Surface) SetRegistry(reg *tool.Registry) error {
 	}
 	s.tools = tools
 	return nil
+}
+
+// warm is middleware that tells when calls are near.
+func (s *Surface) warm(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		if s.o.Warm != nil && (method == "notifications/initialized" || method == "tools/list") {
+			s.o.Warm()
+		}
+		return next(ctx, method, r)
+	}
 }
 
 // spec returns the tool of that MCP name, nil when there is none.
