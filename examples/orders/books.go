@@ -23,23 +23,24 @@ type books struct {
 	postgres bool
 }
 
+// schema makes the tables; %s is the type of a number that the database gives.
 const schema = `
 CREATE TABLE IF NOT EXISTS orders (
 	id TEXT PRIMARY KEY, customer TEXT NOT NULL, lines TEXT NOT NULL, total_cents BIGINT NOT NULL, refunded_cents BIGINT NOT NULL,
 	status TEXT NOT NULL, note TEXT);
 CREATE TABLE IF NOT EXISTS refunds (
-	number BIGINT PRIMARY KEY, idempotency_key TEXT NOT NULL UNIQUE, order_id TEXT NOT NULL, cents BIGINT NOT NULL, reason TEXT NOT NULL);`
+	number %s, idempotency_key TEXT NOT NULL UNIQUE, order_id TEXT NOT NULL, cents BIGINT NOT NULL, reason TEXT NOT NULL);`
 
 // openBooks opens a PostgreSQL database (postgres://…), or a file of SQLite, which is made when it is not there.
 func openBooks(ctx context.Context, where string) (*books, error) {
 	b := &books{postgres: strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://")}
-	driver, source := "pgx", where
+	driver, source, number := "pgx", where, "BIGSERIAL PRIMARY KEY"
 	if !b.postgres {
 		path, err := filepath.Abs(where)
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", where, err)
 		}
-		driver, source = "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_txlock=immediate"
+		driver, source, number = "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_txlock=immediate", "INTEGER PRIMARY KEY AUTOINCREMENT"
 	}
 	var err error
 	if b.db, err = sql.Open(driver, source); err != nil {
@@ -48,7 +49,7 @@ func openBooks(ctx context.Context, where string) (*books, error) {
 	if !b.postgres {
 		b.db.SetMaxOpenConns(1) // SQLite has one writer
 	}
-	if _, err := b.db.ExecContext(ctx, schema); err != nil {
+	if _, err := b.db.ExecContext(ctx, fmt.Sprintf(schema, number)); err != nil {
 		return nil, errors.Join(fmt.Errorf("make the tables of the shop's books: %w", err), b.db.Close())
 	}
 	return b, nil
@@ -140,11 +141,8 @@ func (e *entry) refund(ctx context.Context, key string) (*gen.Receipt, error) {
 // addRefund writes a refund under the next number.
 func (e *entry) addRefund(ctx context.Context, key string, r *gen.Receipt) error {
 	var number int64
-	if err := e.tx.QueryRowContext(ctx, `SELECT COALESCE(MAX(number), 0) + 1 FROM refunds`).Scan(&number); err != nil {
-		return fmt.Errorf("number a refund: %w", err)
-	}
-	if _, err := e.tx.ExecContext(ctx, e.sql(`INSERT INTO refunds (number, idempotency_key, order_id, cents, reason) VALUES (?, ?, ?, ?, ?)`),
-		number, key, r.Order, r.Cents, r.Reason); err != nil {
+	row := e.tx.QueryRowContext(ctx, e.sql(`INSERT INTO refunds (idempotency_key, order_id, cents, reason) VALUES (?, ?, ?, ?) RETURNING number`), key, r.Order, r.Cents, r.Reason)
+	if err := row.Scan(&number); err != nil {
 		return fmt.Errorf("write a refund: %w", err)
 	}
 	r.Number = "R-" + strconv.FormatInt(number, 10)

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,7 +29,12 @@ import (
 // books opens a shop with one open order, H-1, of 3000 cents.
 func books(t *testing.T) *orders.Service {
 	t.Helper()
-	s, err := orders.Open(t.Context(), filepath.Join(t.TempDir(), "orders.db"))
+	return booksAt(t, filepath.Join(t.TempDir(), "orders.db"))
+}
+
+func booksAt(t *testing.T, where string) *orders.Service {
+	t.Helper()
+	s, err := orders.Open(t.Context(), where)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,45 +163,60 @@ func TestTools(t *testing.T) {
 	for name, reach := range transports {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			exec := executor.New(reach(t, books(t)))
-			for i, c := range []struct {
-				tool    tool.ID
-				args    string
-				result  string
-				failure tool.Failure
-				message string
-				path    string
-			}{
-				{"orders.upsert", `{"order":"H-2","customer":"Bob","lines":[{"sku":"LPV-0002","cents":500},{"sku":"LPV-0003","quantity":2,"cents":10}],"note":"soon"}`, `{"total_cents":520}`, "", "", ""},
-				{"orders.upsert", `{"order":"H-2","customer":"Bob","lines":[{"sku":"LPV-0002","cents":500}]}`, `{"total_cents":500}`, "", "", ""},
-				{"orders.upsert", `{"order":"H-3","customer":"Bob","lines":[{"sku":"LPV-0002","cents":500},{"sku":"LPV-0003","quantity":99,"cents":1000000}]}`, "", tool.InvalidArguments,
-					"an order costs at most 10000000 cents; up to this line it is 99000500. Correct it and send the order again.", "/lines/1/quantity"},
-				{"orders.find", `{"order":"H-2"}`, `{"customer":"Bob","lines":[{"sku":"LPV-0002","quantity":1,"cents":500}],"total_cents":500,"refunded_cents":0,"status":"open"}`, "", "", ""},
-				{"orders.find", `{"order":"H-9"}`, "", tool.TargetNotFound, "there is no order H-9. Check the order number.", ""},
-				{"orders.refund", `{"order":"H-1","cents":9000,"reason":"late"}`, "", tool.InvalidArguments,
-					"only 3000 cents of order H-1 can still be paid back, not 9000. Pay back no more than what is left of the order; orders.find shows it.", "/cents"},
-				{"orders.refund", `{"order":"H-1","cents":1000,"reason":"late"}`, `{"refund":"R-1","cents":1000}`, "", "", ""},
-				{"orders.upsert", `{"order":"H-1","customer":"Eve","lines":[{"sku":"LPV-0002","cents":500}]}`, "", tool.PreconditionFailed,
-					"order H-1 is open, with 1000 cents paid back, and cannot be changed. Write a new order under another number.", ""},
-				{"orders.cancel", `{"order":"H-2"}`, `{"status":"cancelled"}`, "", "", ""},
-				{"orders.cancel", `{"order":"H-2"}`, "", tool.PreconditionFailed, `open: expected the order is open, observed state.status = "cancelled"`, ""},
-			} {
-				m := attempt(t, exec, c.tool, fmt.Sprintf("c_%d", i), c.args)
-				switch {
-				case c.failure == "" && m.failed != nil:
-					t.Errorf("%s %s: %v", c.tool, c.args, m.failed)
-				case c.failure == "" && (m.result != c.result || m.verdict.Verdict != tool.VerdictSuccess):
-					t.Errorf("%s %s: %s, %s", c.tool, c.args, m.result, m.verdict.Explanation)
-				case c.failure == "":
-				case m.failed == nil || m.failed.Failure != c.failure || m.failed.Dispatched || !strings.Contains(m.failed.Message, strings.TrimSuffix(c.message, ".")):
-					t.Errorf("%s %s: %+v, want %s: %s", c.tool, c.args, m.failed, c.failure, c.message)
-				case c.path != "":
-					if is := (tool.Issues)(nil); !errors.As(m.failed, &is) || len(is) != 1 || is[0].Path != c.path {
-						t.Errorf("%s %s: issues %+v", c.tool, c.args, is)
-					}
-				}
-			}
+			useTools(t, executor.New(reach(t, books(t))))
 		})
+	}
+}
+
+// The same, with PostgreSQL behind the service: an empty database, which ORDERS_TEST_POSTGRES names (postgres://…).
+func TestToolsOnPostgreSQL(t *testing.T) {
+	t.Parallel()
+	where := os.Getenv("ORDERS_TEST_POSTGRES")
+	if where == "" {
+		t.Skip("ORDERS_TEST_POSTGRES names no database")
+	}
+	useTools(t, executor.New(booksAt(t, where)))
+}
+
+// useTools makes calls, right and wrong, in a shop as books opens it.
+func useTools(t *testing.T, exec tool.Executor) {
+	t.Helper()
+	for i, c := range []struct {
+		tool    tool.ID
+		args    string
+		result  string
+		failure tool.Failure
+		message string
+		path    string
+	}{
+		{"orders.upsert", `{"order":"H-2","customer":"Bob","lines":[{"sku":"LPV-0002","cents":500},{"sku":"LPV-0003","quantity":2,"cents":10}],"note":"soon"}`, `{"total_cents":520}`, "", "", ""},
+		{"orders.upsert", `{"order":"H-2","customer":"Bob","lines":[{"sku":"LPV-0002","cents":500}]}`, `{"total_cents":500}`, "", "", ""},
+		{"orders.upsert", `{"order":"H-3","customer":"Bob","lines":[{"sku":"LPV-0002","cents":500},{"sku":"LPV-0003","quantity":99,"cents":1000000}]}`, "", tool.InvalidArguments,
+			"an order costs at most 10000000 cents; up to this line it is 99000500. Correct it and send the order again.", "/lines/1/quantity"},
+		{"orders.find", `{"order":"H-2"}`, `{"customer":"Bob","lines":[{"sku":"LPV-0002","quantity":1,"cents":500}],"total_cents":500,"refunded_cents":0,"status":"open"}`, "", "", ""},
+		{"orders.find", `{"order":"H-9"}`, "", tool.TargetNotFound, "there is no order H-9. Check the order number.", ""},
+		{"orders.refund", `{"order":"H-1","cents":9000,"reason":"late"}`, "", tool.InvalidArguments,
+			"only 3000 cents of order H-1 can still be paid back, not 9000. Pay back no more than what is left of the order; orders.find shows it.", "/cents"},
+		{"orders.refund", `{"order":"H-1","cents":1000,"reason":"late"}`, `{"refund":"R-1","cents":1000}`, "", "", ""},
+		{"orders.upsert", `{"order":"H-1","customer":"Eve","lines":[{"sku":"LPV-0002","cents":500}]}`, "", tool.PreconditionFailed,
+			"order H-1 is open, with 1000 cents paid back, and cannot be changed. Write a new order under another number.", ""},
+		{"orders.cancel", `{"order":"H-2"}`, `{"status":"cancelled"}`, "", "", ""},
+		{"orders.cancel", `{"order":"H-2"}`, "", tool.PreconditionFailed, `open: expected the order is open, observed state.status = "cancelled"`, ""},
+	} {
+		m := attempt(t, exec, c.tool, fmt.Sprintf("c_%d", i), c.args)
+		switch {
+		case c.failure == "" && m.failed != nil:
+			t.Errorf("%s %s: %v", c.tool, c.args, m.failed)
+		case c.failure == "" && (m.result != c.result || m.verdict.Verdict != tool.VerdictSuccess):
+			t.Errorf("%s %s: %s, %s", c.tool, c.args, m.result, m.verdict.Explanation)
+		case c.failure == "":
+		case m.failed == nil || m.failed.Failure != c.failure || m.failed.Dispatched || !strings.Contains(m.failed.Message, strings.TrimSuffix(c.message, ".")):
+			t.Errorf("%s %s: %+v, want %s: %s", c.tool, c.args, m.failed, c.failure, c.message)
+		case c.path != "":
+			if is := (tool.Issues)(nil); !errors.As(m.failed, &is) || len(is) != 1 || is[0].Path != c.path {
+				t.Errorf("%s %s: issues %+v", c.tool, c.args, is)
+			}
+		}
 	}
 }
 
@@ -452,5 +473,32 @@ func TestServiceThatDoesNotAcceptThePayload(t *testing.T) {
 		if f := tool.AsFailed(a.Dispatch(t.Context())); f.Failure != tool.InvalidArguments || f.Dispatched || !strings.Contains(f.Message, "key") {
 			t.Errorf("%s: %+v", name, f)
 		}
+	}
+}
+
+// Refunds at the same time never pay back more than the order cost, and those that are told to wait paid nothing back.
+func TestRefundsAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	s := books(t)
+	paid := make(chan int64, 40)
+	for i := range cap(paid) {
+		go func() {
+			r, err := s.Refund(t.Context(), &gen.RefundPayload{ID: "H-1", Cents: 100, Reason: "late", Key: fmt.Sprint(i)})
+			if err != nil {
+				if n, ok := err.(interface{ GoaErrorName() string }); !ok || n.GoaErrorName() != "busy" && n.GoaErrorName() != "rejected" {
+					t.Error(err)
+				}
+				paid <- 0
+				return
+			}
+			paid <- r.Cents
+		}()
+	}
+	var sum int64
+	for range cap(paid) {
+		sum += <-paid
+	}
+	if o, err := s.Find(t.Context(), &gen.FindPayload{ID: "H-1"}); err != nil || o.RefundedCents != sum || sum == 0 || sum > 3000 {
+		t.Errorf("%d paid back, %+v, %v", sum, o, err)
 	}
 }
