@@ -149,19 +149,45 @@ func (a *attempter) verify(ctx, limited context.Context, att tool.Attempt, call 
 	v.Evidence = tool.EvidenceRefs{Before: beforeDigest, After: afterDigest}
 	rep.Verification = &v
 	rep.Record.Failure = classify(class, v.Verdict, out.Effect)
+	verdict := v.Verdict
+	if rep.Record.Failure == tool.NoEffect { // proof that nothing came of it refutes what it was aimed at, whatever the conditions leave open
+		verdict = tool.VerdictFailure
+	}
+	learnt := learn(ctx, att, verdict)
 	if rep.Record.Failure == "" {
-		rep.Result = result
+		rep.Result, rep.Record.Message = result, learnt
 		return rep
 	}
 	rep.Record.Message = v.Explanation
 	if rep.Record.Failure == tool.NoEffect {
 		rep.Record.Message = "The action had no effect: " + out.Proof
 	}
+	if learnt != "" {
+		rep.Record.Message += " " + learnt
+	}
 	rep.Error = tool.NewError(rep.Record.Failure, rep.Record.Message)
 	if worthRollingBack(class, v.Verdict, out.Effect) {
 		a.rollBack(ctx, att, &rep, v)
 	}
 	return rep
+}
+
+// learnLimit bounds the learning from a verdict.
+const learnLimit = 5 * time.Second
+
+// learn tells an attempt that learns how it was judged. When that cannot be kept, the verdict stands all the same; the sentence that is
+// returned says so.
+func learn(ctx context.Context, att tool.Attempt, v tool.Verdict) string {
+	l, ok := att.(tool.Learner)
+	if !ok {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, learnLimit)
+	defer cancel()
+	if err := l.Learn(ctx, v); err != nil {
+		return "What this attempt teaches could not be kept: " + err.Error()
+	}
+	return ""
 }
 
 // rollBack undoes what the attempt changed and puts the account of it into the report.

@@ -69,6 +69,13 @@ type Reconciler interface {
 	Reconcile(ctx context.Context, call *Call, before *Evidence) (Attempt, Outcome, error)
 }
 
+// Learner is an attempt that learns from how it was judged: what was verified is remembered, what was refuted is forgotten.
+type Learner interface {
+	// Learn is told the verdict on the attempt, at most once, after its last observation and before a rollback. It changes nothing in
+	// the world that was acted upon. Its error does not touch the verdict: it only says that nothing could be learnt.
+	Learn(ctx context.Context, verdict Verdict) error
+}
+
 // Releaser is an executor that holds something for a run between its calls: a tab, a shell.
 type Releaser interface {
 	// Close gives up what is held for the run; nothing when there is none. It is called when the run has ended.
