@@ -1,6 +1,7 @@
 package document
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
@@ -12,7 +13,7 @@ import (
 
 // document is the value "document" of evidence: the file that the call works on, with the places that it changes or shows.
 func (a *attempt) document(m *model, needs tool.Needs) map[string]any {
-	v := a.x.values(m, needs)
+	v, _ := fit(a.x.values(m, needs), maxEvidence)
 	if a.change == nil || m.text == nil {
 		return v
 	}
@@ -36,6 +37,32 @@ func (a *attempt) document(m *model, needs tool.Needs) map[string]any {
 	return v
 }
 
+// costly are the fields of a document that may be large, those first that are left out first.
+var costly = []string{"comments", "links", "broken_links", "fences", "symbols", "front_matter", "sections", "text"}
+
+// fit leaves fields out until what is left fits into so many bytes of JSON, and returns how many are left then. Conditions that read what was left
+// out are undecided.
+func fit(v map[string]any, room int) (map[string]any, int) {
+	size := func() int {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return room + 1 // it cannot be evidence
+		}
+		return len(text)
+	}
+	n := size()
+	for _, field := range costly {
+		if n <= room {
+			break
+		}
+		if _, there := v[field]; there {
+			delete(v, field)
+			n = size()
+		}
+	}
+	return v, room - n
+}
+
 // values are what conditions can read of a file. docs/reference/conditions.md describes them.
 func (x *Executor) values(m *model, needs tool.Needs) map[string]any {
 	f := m.file
@@ -52,7 +79,7 @@ func (x *Executor) values(m *model, needs tool.Needs) map[string]any {
 	words, chars := measure(src)
 	v["encoding"], v["bom"], v["line_endings"], v["final_newline"] = string(m.text.Encoding), m.text.BOM, m.text.LineEndings(), m.text.FinalNewline()
 	v["lines"], v["words"], v["chars"] = m.text.Lines(), words, chars
-	if needs.DocumentText {
+	if needs.DocumentText && len(src) <= maxEvidenceText {
 		v["text"] = src
 	}
 	if m.isMD {
@@ -67,10 +94,10 @@ func (x *Executor) values(m *model, needs tool.Needs) map[string]any {
 		if len(comments) == maxListed {
 			break
 		}
-		comments = append(comments, map[string]any{"text": clip(c.Text, 1000), "line": m.text.Line(c.Start), "end_line": m.text.LastLine(c.Start, c.End)})
+		comments = append(comments, map[string]any{"text": clip(c.Text, 300), "line": m.text.Line(c.Start), "end_line": m.text.LastLine(c.Start, c.End)})
 	}
 	for _, s := range m.symbols()[:min(len(m.symbols()), maxListed)] {
-		symbols = append(symbols, map[string]any{"name": s.Name, "kind": s.Kind, "line": m.text.Line(s.Start), "end_line": m.text.LastLine(s.Start, s.End)})
+		symbols = append(symbols, map[string]any{"name": clip(s.Name, 300), "kind": s.Kind, "line": m.text.Line(s.Start), "end_line": m.text.LastLine(s.Start, s.End)})
 	}
 	v["comments"], v["symbols"], v["code"] = orEmpty(comments), orEmpty(symbols), tool.Digest([]byte(m.lang.Code(src)))
 	if ok, known := m.lang.Parses(src); known {
@@ -103,18 +130,18 @@ func (x *Executor) markdownValues(m *model, needs tool.Needs, v map[string]any) 
 		}
 		sections = append(sections, map[string]any{"title": s.Title, "level": s.Level, "path": s.Path, "parent": parent, "line": m.text.Line(s.Start),
 			"end_line": m.text.LastLine(s.Start, s.End), "from": s.Start, "to": s.End, "words": words, "chars": chars, "subsections": texts(s.Subsections),
-			"parts": texts(s.Parts), "languages": texts(s.Languages), "counts": counts(s.Counts), "digest": textDigest(src[s.Start:s.End]), "own": textDigest(src[s.Start:s.Own])})
+			"parts": texts(s.Parts), "languages": texts(s.Languages[:min(len(s.Languages), maxListed)]), "counts": counts(s.Counts), "digest": textDigest(src[s.Start:s.End]), "own": textDigest(src[s.Start:s.Own])})
 	}
 	for _, f := range md.Fences[:min(len(md.Fences), maxListed)] {
 		line := m.text.Line(f.Start)
-		fences = append(fences, map[string]any{"language": f.Language, "line": line, "end_line": m.text.LastLine(f.Start, f.End), "closed": f.Closed, "section": title(f.Section)})
+		fences = append(fences, map[string]any{"language": clip(f.Language, 100), "line": line, "end_line": m.text.LastLine(f.Start, f.End), "closed": f.Closed, "section": title(f.Section)})
 		if !f.Closed {
 			unclosed = append(unclosed, fmt.Sprintf("line %d", line))
 		}
 	}
 	for _, c := range md.Comments[:min(len(md.Comments), maxListed)] {
 		text := strings.TrimSuffix(strings.TrimPrefix(src[c.Start:c.End], "<!--"), "-->")
-		comments = append(comments, map[string]any{"text": clip(strings.TrimSpace(text), 1000), "line": m.text.Line(c.Start), "end_line": m.text.LastLine(c.Start, c.End)})
+		comments = append(comments, map[string]any{"text": clip(strings.TrimSpace(text), 300), "line": m.text.Line(c.Start), "end_line": m.text.LastLine(c.Start, c.End)})
 	}
 	v["sections"], v["fences"], v["unclosed_fences"], v["comments"] = orEmpty(sections), orEmpty(fences), orEmpty(unclosed), orEmpty(comments)
 	v["links"] = x.linkValues(m, needs, v, title)

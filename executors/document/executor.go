@@ -55,9 +55,10 @@ func (x *Executor) begin(call *tool.Call, number int) (*attempt, error) {
 }
 
 // Observe answers conditions that ask for documents by their paths, outside of any call: those of a stage, say. It is the value "documents" of
-// evidence; a document that cannot be looked at is not in it, which leaves conditions undecided.
+// evidence; a document that cannot be looked at, or does not fit any more, is not in it, which leaves conditions undecided.
 func (x *Executor) Observe(ctx context.Context, needs tool.Needs) (map[string]any, error) {
 	out := make(map[string]any, len(needs.Documents))
+	room := maxEvidence
 	for _, path := range needs.Documents {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -66,7 +67,12 @@ func (x *Executor) Observe(ctx context.Context, needs tool.Needs) (map[string]an
 		if err != nil {
 			continue
 		}
-		out[path] = x.values(x.models.of(f), needs)
+		v, left := fit(x.values(x.models.of(f), needs), room)
+		if left < 0 {
+			continue
+		}
+		room = left
+		out[path] = v
 	}
 	return out, nil
 }

@@ -45,13 +45,13 @@ func (x *Executor) linkValues(m *model, needs tool.Needs, v map[string]any, titl
 	for _, l := range m.markdown().Links[:min(len(m.markdown().Links), maxListed)] {
 		kind, file, anchor := linkKind(l.Target)
 		line := m.text.Line(l.At)
-		one := map[string]any{"text": clip(l.Text, 200), "target": l.Target, "kind": kind, "line": line, "section": title(l.Section)}
+		one := map[string]any{"text": clip(l.Text, 200), "target": clip(l.Target, 1000), "kind": kind, "line": line, "section": title(l.Section)}
 		if needs.Links && (kind == linkFile || kind == linkAnchor) {
 			if problem, known := check.look(file, anchor); known {
 				one["resolves"] = problem == ""
 				if problem != "" {
-					one["problem"] = problem
-					broken = append(broken, fmt.Sprintf("%s, line %d: %s", l.Target, line, problem))
+					one["problem"] = clip(problem, 300)
+					broken = append(broken, fmt.Sprintf("%s, line %d: %s", clip(l.Target, 200), line, clip(problem, 300)))
 				}
 			}
 		}

@@ -44,6 +44,11 @@ const (
 	maxListed = 1001
 	// maxTouchedText bounds the texts of touched places in evidence, in bytes; longer ones are there by their digests only.
 	maxTouchedText = 16 << 10
+	// maxEvidence bounds what evidence says of one file, and of all files that conditions ask for by path, in bytes of JSON. The journal of
+	// dispatches takes 4 MiB in all.
+	maxEvidence = 1536 << 10
+	// maxEvidenceText bounds the text of a file in evidence, in bytes; a condition cannot read more.
+	maxEvidenceText = 1 << 20
 	// maxDifference bounds the difference that a refused rollback tells, in characters.
 	maxDifference = 2000
 )

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -111,7 +112,7 @@ func (p *parser) headings(root ast.Node) {
 		if start := p.src[p.m.lines[first]:]; !bytes.HasPrefix(bytes.TrimLeft(start, " "), []byte("#")) {
 			last++ // the underline
 		}
-		s := Section{Title: plain(h, p.src), Source: source(h, p.src), Level: h.Level, Start: p.m.lines[first], Body: p.m.lineStart(last+1, len(p.src))}
+		s := Section{Title: clip(plain(h, p.src)), Source: clip(source(h, p.src)), Level: h.Level, Start: p.m.lines[first], Body: p.m.lineStart(last+1, len(p.src))}
 		p.m.Sections = append(p.m.Sections, s)
 		if s.Level == 1 && p.m.Title == "" {
 			p.m.Title = s.Title
@@ -238,7 +239,7 @@ func (p *parser) label(n ast.Node) {
 	}
 	text := strings.TrimRight(strings.TrimSpace(plain(e, p.src)), ":：.")
 	if text = strings.TrimSpace(text); text != "" {
-		p.labels = append(p.labels, label{at: at(n), text: text})
+		p.labels = append(p.labels, label{at: at(n), text: clip(text)})
 	}
 }
 
@@ -375,6 +376,21 @@ func (p *parser) sum() {
 		a.Headings, a.Paragraphs, a.Lists, a.Items = a.Headings+c.Headings, a.Paragraphs+c.Paragraphs, a.Lists+c.Lists, a.Items+c.Items
 		a.Tables, a.Images, a.Links, a.Fences, a.Quotes = a.Tables+c.Tables, a.Images+c.Images, a.Links+c.Links, a.Fences+c.Fences, a.Quotes+c.Quotes
 	}
+}
+
+// maxTitle bounds titles and labels, in bytes: they are repeated in the paths of all that is below them.
+const maxTitle = 1000
+
+// clip cuts a title at a character's boundary, and marks the cut.
+func clip(s string) string {
+	if len(s) <= maxTitle {
+		return s
+	}
+	n := maxTitle
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
 }
 
 // plain is the text of a node without markup.
