@@ -5,15 +5,27 @@ package terminal
 import (
 	"os/exec"
 	"testing"
+	"time"
 
 	"toolsvc/executors/terminal/supervise"
-	"toolsvc/tool"
 )
 
 // One command from Begin to the evidence after it; the floor beside it is os/exec alone.
 func BenchmarkRun(b *testing.B) {
 	bench := newBench(b)
 	for b.Loop() {
+		bench.do("run", args{"command": "/bin/true"}).ok()
+	}
+}
+
+// The same with a supervisor that is ready, as between the calls of an agent.
+func BenchmarkRunAfterPause(b *testing.B) {
+	bench := newBench(b)
+	for b.Loop() {
+		b.StopTimer()
+		bench.x.launcher.Warm()
+		time.Sleep(300 * time.Millisecond) // the supervisor is started, and waits
+		b.StartTimer()
 		bench.do("run", args{"command": "/bin/true"}).ok()
 	}
 }
@@ -54,5 +66,3 @@ func BenchmarkOpenAndClose(b *testing.B) {
 		bench.do("close", nil).ok()
 	}
 }
-
-var _ tool.Executor = (*Executor)(nil)

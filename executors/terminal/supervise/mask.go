@@ -54,14 +54,14 @@ func (m *masker) pass(all bool) error {
 				at, length = i, len(s)
 			}
 		}
-		if at >= 0 && !m.longer(b[at:]) || at >= 0 && all {
+		keep := 0 // of the end, which may be the beginning of a secret
+		if !all {
+			keep = m.partial(b)
+		}
+		if at >= 0 && (keep == 0 || len(b)-keep > at) {
 			out = append(append(out, b[:at]...), Mask...)
 			b = b[at+length:]
 			continue
-		}
-		keep := 0
-		if !all {
-			keep = m.partial(b)
 		}
 		out = append(out, b[:len(b)-keep]...)
 		b = b[len(b)-keep:]
@@ -73,16 +73,6 @@ func (m *masker) pass(all bool) error {
 	}
 	_, err := m.to.Write(out)
 	return err
-}
-
-// longer reports whether b, which begins with a secret, may be the beginning of a longer one.
-func (m *masker) longer(b []byte) bool {
-	for _, s := range m.secrets {
-		if len(b) < len(s) && bytes.HasPrefix(s, b) {
-			return true
-		}
-	}
-	return false
 }
 
 // partial is the length of the longest end of b that begins a secret.

@@ -5,6 +5,7 @@ package supervise
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Prompt is what a session asks for.
@@ -38,12 +39,17 @@ type sight struct {
 }
 
 var (
-	passwordWords = regexp.MustCompile(`(?i)(pass(word|phrase|code)|passwort|mot de passe|contraseña|\bPIN\b|verification code|one-time|OTP|パスワード|비밀번호|암호)[^\n]{0,120}[:：?]\s*$`)
-	yesNoWords    = regexp.MustCompile(`(?i)[\[(<]\s*(y(es)?\s*/\s*no?|no?\s*/\s*y(es)?)\b[^)>\n]{0,40}[\])>]\s*[?:]?\s*(\[[^\]]{1,12}\]\s*)?[?:]?\s*$|\b(yes or no|\(yes\))\s*[?:]?\s*$`)
-	pagerWords    = regexp.MustCompile(`^\s*(:|\(END\)|--More--.*|-- ?more ?--.*|.*\(press h for help or q to quit\)|lines \d+-\d+.*|.*\(END\)|(Manual page|Help) .* line \d+.*|.*\(\d+%\))\s*$`)
-	shellLine     = regexp.MustCompile(`[$#%❯➜>]\s*$`)
-	asking        = regexp.MustCompile(`[:?>=\])…]\s*$`)
+	passwordWords = lazy(`(?i)(pass(word|phrase|code)|passwort|mot de passe|contraseña|\bPIN\b|verification code|one-time|OTP|パスワード|비밀번호|암호)[^\n]{0,120}[:：?]\s*$`)
+	yesNoWords    = lazy(`(?i)[\[(<]\s*(y(es)?\s*/\s*no?|no?\s*/\s*y(es)?)\b[^)>\n]{0,40}[\])>]\s*[?:]?\s*(\[[^\]]{1,12}\]\s*)?[?:]?\s*$|(\byes or no|\(yes\))\s*[?:]?\s*$`)
+	pagerWords    = lazy(`^\s*(:|\(END\)|--More--.*|-- ?more ?--.*|.*\(press h for help or q to quit\)|lines \d+-\d+.*|.*\(END\)|(Manual page|Help) .* line \d+.*|.*\(\d+%\))\s*$`)
+	shellLine     = lazy(`[$#%❯➜>]\s*$`)
+	asking        = lazy(`[:?>=\])…]\s*$`)
 )
+
+// lazy compiles an expression when it is first used: most supervisors never need it, and each would have to wait for it.
+func lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // pagers are programs that show text page by page.
 var pagers = map[string]bool{"less": true, "more": true, "most": true, "man": true, "pg": true, "bat": true, "batcat": true}
@@ -61,19 +67,19 @@ func (s sight) ask() (Prompt, bool) {
 		return PromptInput, true
 	case !s.echo && s.canonical:
 		return PromptPassword, true
-	case passwordWords.MatchString(s.line) && (!s.echo || idle):
+	case passwordWords().MatchString(s.line) && (!s.echo || idle):
 		return PromptPassword, true
-	case !s.canonical && idle && (pagers[s.program] || pagerWords.MatchString(s.last)):
+	case !s.canonical && idle && (pagers[s.program] || pagerWords().MatchString(s.last)):
 		return PromptPager, true
-	case yesNoWords.MatchString(s.line) && idle:
+	case yesNoWords().MatchString(s.line) && idle:
 		return PromptYesNo, true
-	case s.shell && !s.marked && idle && shellLine.MatchString(s.line):
+	case s.shell && !s.marked && idle && shellLine().MatchString(s.line):
 		return PromptShell, true
 	case s.reading:
 		return PromptInput, true
 	case s.polling && !s.canonical: // a full-screen program, a line editor
 		return PromptInput, true
-	case s.polling && asking.MatchString(line):
+	case s.polling && asking().MatchString(line):
 		return PromptInput, true
 	}
 	return PromptNone, false

@@ -85,6 +85,12 @@ func (d *display) begin() {
 		d.region = len(params) > 0
 		return false // the emulator does the rest
 	})
+	d.em.RegisterCsiHandler('J', func(params ansi.Params) bool {
+		if n, _, _ := params.Param(0, 0); n == 3 { // what has scrolled off is to be forgotten
+			d.gone = nil
+		}
+		return false
+	})
 	d.em.RegisterOscHandler(7, func(data []byte) bool { // the shell's directory
 		if _, path, ok := bytes.Cut(data, []byte(";file://")); ok {
 			d.cwd = text(path)
@@ -193,19 +199,34 @@ func (d *display) skip(p []byte) int {
 	}
 	screen := d.lines()
 	d.gone = append(d.gone, screen[:min(len(screen), d.em.CursorPosition().Y)]...)
-	d.feed([]byte("\x1b[2J\x1b[H"))
+	d.feed([]byte("\x1b[H\x1b[J"))
 	middle := p[from:to]
 	for _, l := range strings.Split(strings.TrimSuffix(strings.ReplaceAll(text(lastPart(middle, d.scrollback)), "\r\n", "\n"), "\n"), "\n") {
-		plain := ansi.Strip(l)
-		if ansi.StringWidth(plain) > d.cols {
-			d.gone = append(d.gone, strings.Split(ansi.Hardwrap(plain, d.cols, true), "\n")...)
-			continue
+		for _, part := range wrapped(ansi.Strip(l), d.cols) {
+			d.gone = append(d.gone, strings.TrimRight(part, " "))
 		}
-		d.gone = append(d.gone, strings.TrimRight(plain, " "))
 	}
 	d.trim()
 	d.feed(colours(middle))
 	return to
+}
+
+// wrapped are the lines of the screen that a line of text takes.
+func wrapped(line string, cols int) []string {
+	if len(line) <= cols {
+		return []string{line}
+	}
+	var out []string
+	begin, width := 0, 0
+	for i, r := range line {
+		w := ansi.StringWidthWc(string(r))
+		if width+w > cols {
+			out = append(out, line[begin:i])
+			begin, width = i, 0
+		}
+		width += w
+	}
+	return append(out, line[begin:])
 }
 
 // lastPart is what can matter of lines of which only the last n are kept.

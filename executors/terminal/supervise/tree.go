@@ -54,6 +54,11 @@ func descendants(children map[int][]stat, root int) []int {
 // signals, and have the grace to comply.
 // Then all are stopped before any is killed, so that none can start another in between. empty is closed when no child is left.
 func endTree(ask []unix.Signal, grace time.Duration, empty <-chan struct{}) int {
+	select {
+	case <-empty: // the usual case
+		return 0
+	case <-time.After(time.Millisecond): // the last one is just being collected
+	}
 	self := os.Getpid()
 	first := tree(self)
 	for _, pid := range first {
