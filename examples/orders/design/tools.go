@@ -36,7 +36,7 @@ var _ = Toolset("orders", func() {
 		Bind("orders", "upsert", func() {
 			Map("order", "id")
 			Fails("closed", PreconditionFailed, "Write a new order under another number.")
-			Fails("rejected", InvalidArguments, "Correct it and send the order again.", func() { ArgumentFrom("field") })
+			Fails("rejected", InvalidArguments, "Order less, or in several orders.", func() { ArgumentFrom("field") })
 			seen()
 		})
 	})

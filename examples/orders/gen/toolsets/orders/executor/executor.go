@@ -74,7 +74,7 @@ func New(ordersService Orders) *service.Executor {
 			Absences: []string{"not_found"},
 			Refusals: map[string]service.Refusal{
 				"closed":   {Failure: tool.PreconditionFailed, Hint: "Write a new order under another number."},
-				"rejected": {Failure: tool.InvalidArguments, Hint: "Correct it and send the order again.", Details: rejectedDetails},
+				"rejected": {Failure: tool.InvalidArguments, Hint: "Order less, or in several orders.", Details: rejectedDetails},
 			},
 		},
 		&service.Binding{
