@@ -77,6 +77,7 @@ func (e *Executor) Reconcile(ctx context.Context, call *tool.Call, before *tool.
 			return nil, tool.Outcome{}, errors.New(out.Proof)
 		}
 	}
+	a.proof = out.Proof
 	return a, out, nil
 }
 
@@ -89,6 +90,8 @@ type attempt struct {
 	beforeJSON string
 	dispatched bool
 	result     any
+	// proof says how it is known that the method was called.
+	proof string
 }
 
 // Observe looks at what the tool acts on, where the design says how.
@@ -108,7 +111,7 @@ func (a *attempt) Observe(ctx context.Context, _ tool.Needs) (*tool.Evidence, er
 		}
 	}
 	if a.dispatched {
-		effect := map[string]any{"delivered": true, "proof": "the service answered"}
+		effect := map[string]any{"delivered": true, "proof": a.proof}
 		if known {
 			effect["changed"] = changed
 		}
@@ -149,16 +152,38 @@ func (a *attempt) Dispatch(ctx context.Context) error {
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	})
 	result, err := within(traced, func(ctx context.Context) (any, error) { return a.b.Call(ctx, a.in) })
-	if err != nil {
-		return explain(a.b, err, asked.Load() && !connected.Load())
+	if err == nil {
+		a.dispatched, a.result, a.proof = true, result, fmt.Sprintf("the method %s of the service %s answered", a.b.Method, a.b.Service)
+		return nil
+	}
+	f := explain(a.b, err, asked.Load() && !connected.Load())
+	if f.Dispatched && lost(a.b, err) && a.recover(ctx) {
+		return nil
+	}
+	return f
+}
+
+// recover looks at what became of a call whose answer was lost on its way. Only a state that has changed, and holds the result, makes up
+// for the answer; whether it is as it should be is for the conditions to say.
+func (a *attempt) recover(ctx context.Context) bool {
+	if a.b.Observe == nil {
+		return false
+	}
+	_, now, result, err := a.look(ctx)
+	if result == nil && a.b.NoResult != nil {
+		result = a.b.NoResult()
+	}
+	if err != nil || result == nil || now == a.beforeJSON {
+		return false // the lost answer is what the caller is told of
 	}
 	a.dispatched, a.result = true, result
-	return nil
+	a.proof = fmt.Sprintf("the answer of the service %s was lost, and what is observed has changed since the call was made", a.b.Service)
+	return true
 }
 
 // Settle has nothing to wait for: the method has answered.
 func (a *attempt) Settle(context.Context) (tool.Outcome, error) {
-	out := tool.Outcome{Result: a.result, Effect: tool.EffectConfirmed, Proof: fmt.Sprintf("the method %s of the service %s answered", a.b.Method, a.b.Service)}
+	out := tool.Outcome{Result: a.result, Effect: tool.EffectConfirmed, Proof: a.proof}
 	if a.b.Effect == tool.ReadOnly {
 		out.Effect = tool.EffectNone
 	}

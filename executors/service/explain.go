@@ -96,6 +96,19 @@ func errorName(err error) string {
 	return ""
 }
 
+// lost reports that a request was sent and its answer did not arrive: the connection broke. What the service itself answered, an error
+// too, is not lost.
+func lost(b *Binding, err error) bool {
+	if !b.Remote {
+		return false
+	}
+	var ce *goahttp.ClientError
+	if errors.As(err, &ce) {
+		return ce.Name == "request_error"
+	}
+	return strings.Contains(err.Error(), "rpc error: code = Unavailable")
+}
+
 // neverDialled reports an error that a connection could not even be made. gRPC's reaches us through Goa as text only.
 func neverDialled(err error) bool {
 	var op *net.OpError
