@@ -9,6 +9,8 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	enumspb "go.temporal.io/api/enums/v1"
+
+	"toolsvc/temporalclient"
 )
 
 // Summary is one run in a list.
@@ -21,12 +23,21 @@ type Summary struct {
 
 // List returns the latest runs, newest first, at most limit (1 to 1000).
 func (s *Service) List(ctx context.Context, limit int) ([]Summary, error) {
+	return s.list(ctx, limit, fmt.Sprintf("WorkflowType = '%s'", WorkflowRun))
+}
+
+// ListWaiting is List of the runs that wait for an answer or an approval.
+func (s *Service) ListWaiting(ctx context.Context, limit int) ([]Summary, error) {
+	return s.list(ctx, limit, fmt.Sprintf("WorkflowType = '%s' AND %s = true AND ExecutionStatus = 'Running'", WorkflowRun, temporalclient.SearchAttributeWaiting.GetName()))
+}
+
+func (s *Service) list(ctx context.Context, limit int, query string) ([]Summary, error) {
 	limit = min(max(limit, 1), 1000)
 	var runs []Summary
 	var page []byte
 	for {
 		resp, err := s.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-			Query: fmt.Sprintf("WorkflowType = '%s'", WorkflowRun), PageSize: int32(min(limit, 100)), NextPageToken: page})
+			Query: query, PageSize: int32(min(limit, 100)), NextPageToken: page})
 		if err != nil {
 			return nil, explain(err)
 		}
