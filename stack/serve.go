@@ -26,6 +26,8 @@ type Surfaces struct {
 //
 //	err := stack.Serve(ctx, stack.Options{StateDir: "state", Toolsets: own}, stack.Surfaces{HTTP: "127.0.0.1:7070", Out: os.Stderr})
 //
+// A program that gives a Workspace calls terminal.Supervise first thing in main.
+//
 // It returns nil when ctx has ended, and an error when something could not be started, or the embedded Temporal failed.
 func Serve(ctx context.Context, o Options, at Surfaces) (err error) {
 	if at.Out == nil {
