@@ -1,0 +1,451 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"toolsvc/tool"
+)
+
+// Options are what backends have in common.
+type Options struct {
+	// StateDir keeps what servers listed last, so that their tools are known although they are down; "" keeps nothing.
+	StateDir string
+	// PutArtifact keeps pictures and returns their digests; nil leaves pictures out.
+	PutArtifact func(ctx context.Context, mediaType string, data []byte) (digest string, err error)
+	// Ask passes a question of a server on to whoever made the call; nil dismisses it.
+	Ask func(ctx context.Context, callID, message string, schema any) (*sdk.ElicitResult, error)
+	// Progress passes on what a server tells during a call; nil keeps it to itself.
+	Progress func(callID, message string, progress, total float64)
+	// Version of this program.
+	Version string
+	Logger  *slog.Logger
+}
+
+// Executor does the tools of one server.
+type Executor struct {
+	name    string
+	backend Backend
+	options Options
+	names   map[tool.ID]string // the server's own names
+	specs   []*tool.Spec
+	output  map[tool.ID]bool // has an output schema
+
+	mu    sync.Mutex
+	runs  map[string]*connection
+	calls map[string]string // progress token → call
+}
+
+var (
+	_ tool.Executor = (*Executor)(nil)
+	_ tool.Releaser = (*Executor)(nil)
+)
+
+// maxConnections bounds the connections to one server.
+const maxConnections = 64
+
+// Open connects to a server, lists its tools, and makes their specs. A server that does not answer is known by what it listed last; when
+// nothing is known, that is an error. A tool that cannot be used (its schema does not compile) is left out, and logged.
+func Open(ctx context.Context, name string, b Backend, o Options) (*Executor, error) {
+	if err := (Config{name: b}).Validate(); err != nil {
+		return nil, err
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	e := &Executor{name: name, backend: b, options: o, names: map[tool.ID]string{}, output: map[tool.ID]bool{}, runs: map[string]*connection{}, calls: map[string]string{}}
+	tools, err := e.list(ctx)
+	if err != nil {
+		if tools = e.remembered(); tools == nil {
+			return nil, errors.Join(fmt.Errorf("backend %s: %w", name, err), e.closeAll())
+		}
+		o.Logger.Warn("an MCP server does not answer; its tools are those that it listed last", "backend", name, "error", err)
+	} else {
+		e.remember(tools)
+	}
+	for _, t := range tools {
+		if !b.permits(t.Name) {
+			continue
+		}
+		spec, err := SpecOf(name, b, t)
+		if err == nil && e.names[spec.ID] != "" {
+			err = fmt.Errorf("%s and %s have the same name here, %s", e.names[spec.ID], t.Name, spec.ID)
+		}
+		if err != nil {
+			o.Logger.Warn("a tool of an MCP server is left out", "backend", name, "tool", t.Name, "error", err)
+			continue
+		}
+		e.names[spec.ID], e.output[spec.ID] = t.Name, t.OutputSchema != nil
+		e.specs = append(e.specs, spec)
+	}
+	if len(e.specs) == 0 {
+		return nil, errors.Join(fmt.Errorf("backend %s: none of its %d tools can be used", name, len(tools)), e.closeAll())
+	}
+	return e, nil
+}
+
+// Specs are the server's tools.
+func (e *Executor) Specs() []*tool.Spec { return e.specs }
+
+// list asks the server for its tools.
+func (e *Executor) list(ctx context.Context) ([]*sdk.Tool, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectLimit)
+	defer cancel()
+	session, err := e.connection("").get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var tools []*sdk.Tool
+	for t, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, fmt.Errorf("list the tools: %w", err)
+		}
+		if len(tools) == MaxTools {
+			e.options.Logger.Warn("an MCP server lists too many tools; the rest is left out", "backend", e.name, "limit", MaxTools)
+			break
+		}
+		tools = append(tools, t)
+	}
+	if !e.backend.Shared { // this connection belongs to no run
+		if err := e.Close(ctx, ""); err != nil {
+			e.options.Logger.Debug("close the connection that listed the tools", "backend", e.name, "error", err)
+		}
+	}
+	return tools, nil
+}
+
+func (e *Executor) memory() string {
+	return filepath.Join(e.options.StateDir, "backends", e.name+".json")
+}
+
+func (e *Executor) remembered() []*sdk.Tool {
+	if e.options.StateDir == "" {
+		return nil
+	}
+	text, err := os.ReadFile(e.memory())
+	if err != nil {
+		return nil
+	}
+	var tools []*sdk.Tool
+	if json.Unmarshal(text, &tools) != nil {
+		return nil
+	}
+	return tools
+}
+
+func (e *Executor) remember(tools []*sdk.Tool) {
+	if e.options.StateDir == "" {
+		return
+	}
+	text, err := json.Marshal(tools)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(e.memory()), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(e.memory(), text, 0o600)
+	}
+	if err != nil {
+		e.options.Logger.Warn("what an MCP server listed cannot be kept", "backend", e.name, "error", err)
+	}
+}
+
+// connection returns the connection of a run.
+func (e *Executor) connection(runID string) *connection {
+	if e.backend.Shared {
+		runID = ""
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if c := e.runs[runID]; c != nil {
+		return c
+	}
+	c := &connection{name: e.name, backend: e.backend, log: e.options.Logger}
+	c.client = sdk.NewClient(&sdk.Implementation{Name: "toolsvc", Version: e.options.Version}, &sdk.ClientOptions{
+		Capabilities: &sdk.ClientCapabilities{},
+		Logger:       slog.New(slog.DiscardHandler),
+		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			return e.ask(ctx, runID, r)
+		},
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			// The token names the call, because a notification may be handled after the response that followed it.
+			if p := strings.Split(fmt.Sprint(r.Params.ProgressToken), "/"); len(p) == 3 && e.options.Progress != nil {
+				e.options.Progress(p[1], r.Params.Message, r.Params.Progress, r.Params.Total)
+			}
+		},
+	})
+	e.runs[runID] = c
+	return c
+}
+
+// ask passes a server's question on. Calls of one run come one after the other, so the call that is under way there is the one that asks.
+func (e *Executor) ask(ctx context.Context, runID string, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	e.mu.Lock()
+	var call string
+	for token, c := range e.calls {
+		if e.backend.Shared || strings.HasPrefix(token, runID+"/") {
+			if call != "" { // two at once over a shared connection: nobody can tell whose question this is
+				call = ""
+				break
+			}
+			call = c
+		}
+	}
+	e.mu.Unlock()
+	if call == "" || e.options.Ask == nil || r.Params.URL != "" {
+		return &sdk.ElicitResult{Action: "cancel"}, nil
+	}
+	return e.options.Ask(ctx, call, r.Params.Message, r.Params.RequestedSchema)
+}
+
+// Applies reports true for the one source that needs no target.
+func (e *Executor) Applies(_ *tool.Call, source tool.Source) bool { return source == tool.SourceSystem }
+
+// Begin readies one attempt. The server is reached in Resolve, before anything is recorded as dispatched.
+func (e *Executor) Begin(_ context.Context, call *tool.Call, plan tool.Plan) (tool.Attempt, error) {
+	p, ok := call.Args.(*Payload)
+	name := e.names[call.Spec.ID]
+	if !ok || name == "" {
+		return nil, tool.Failf(tool.ToolUnavailable, "the MCP server %s has no tool %s any more", e.name, call.Spec.ID)
+	}
+	e.mu.Lock()
+	full := e.runs[call.RunID] == nil && !e.backend.Shared && len(e.runs) >= maxConnections
+	e.mu.Unlock()
+	if full {
+		return nil, &tool.Failed{Failure: tool.RateLimited, What: e.name, RetryAfter: time.Second, Message: fmt.Sprintf("%d runs use the MCP server %s already; wait for one to end.", maxConnections, e.name)}
+	}
+	return &attempt{e: e, call: call, payload: p, name: name, token: fmt.Sprintf("%s/%s/%d", call.RunID, call.ID, plan.Number)}, nil
+}
+
+// Close ends the connection of a run.
+func (e *Executor) Close(_ context.Context, runID string) error {
+	if e.backend.Shared && runID != "" {
+		return nil
+	}
+	e.mu.Lock()
+	c := e.runs[runID]
+	delete(e.runs, runID)
+	e.mu.Unlock()
+	if c == nil {
+		return nil
+	}
+	return c.close()
+}
+
+// Shutdown ends all connections, and the servers that were started.
+func (e *Executor) Shutdown(context.Context) error { return e.closeAll() }
+
+func (e *Executor) closeAll() error {
+	e.mu.Lock()
+	var all []*connection
+	for _, c := range e.runs {
+		all = append(all, c)
+	}
+	e.runs = map[string]*connection{}
+	e.mu.Unlock()
+	var errs []error
+	for _, c := range all {
+		errs = append(errs, c.close())
+	}
+	return errors.Join(errs...)
+}
+
+// attempt is one call of a server's tool.
+type attempt struct {
+	e       *Executor
+	call    *tool.Call
+	payload *Payload
+	name    string
+	token   string
+	session *sdk.ClientSession
+	conn    *connection
+	result  *Result
+}
+
+// Resolve reaches the server.
+func (a *attempt) Resolve(ctx context.Context) (err error) {
+	a.conn = a.e.connection(a.call.RunID)
+	a.session, err = a.conn.get(ctx)
+	return err
+}
+
+// Observe tells whether the server answered: nothing else of its world can be seen from here.
+func (a *attempt) Observe(context.Context, tool.Needs) (*tool.Evidence, error) {
+	values := map[string]any{}
+	if a.result != nil {
+		values["effect"] = map[string]any{"delivered": true, "proof": "the MCP server " + a.e.name + " answered"}
+	}
+	return &tool.Evidence{Values: values}, nil
+}
+
+// Dispatch calls the tool.
+func (a *attempt) Dispatch(ctx context.Context) error {
+	a.e.mu.Lock()
+	a.e.calls[a.token] = a.call.ID
+	a.e.mu.Unlock()
+	defer func() {
+		a.e.mu.Lock()
+		delete(a.e.calls, a.token)
+		a.e.mu.Unlock()
+	}()
+	params := &sdk.CallToolParams{Name: a.name, Arguments: a.payload.Arguments}
+	params.SetProgressToken(a.token)
+	res, err := a.session.CallTool(ctx, params)
+	if err != nil {
+		f := explain(ctx, a.e.name, a.name, err)
+		if gone(err) {
+			a.conn.lost(a.session)
+		}
+		return f
+	}
+	if res.IsError {
+		return refused(a.e.name, a.name, textOf(res.Content))
+	}
+	a.result, err = a.e.resultOf(ctx, res)
+	if err != nil {
+		return &tool.Failed{Failure: tool.Internal, Dispatched: true, Cause: err, Message: fmt.Sprintf("What %s answered could not be kept: %s", a.name, err)}
+	}
+	if a.e.output[a.call.Spec.ID] && len(a.result.Structured) == 0 {
+		return &tool.Failed{Failure: tool.MalformedResponse, Dispatched: true, What: a.e.name,
+			Message: fmt.Sprintf("%s of the MCP server %s declares structured output and answered without it.", a.name, a.e.name)}
+	}
+	return nil
+}
+
+// Settle has nothing to wait for: the server has answered.
+func (a *attempt) Settle(context.Context) (tool.Outcome, error) {
+	out := tool.Outcome{Result: a.result, Effect: tool.EffectConfirmed, Proof: fmt.Sprintf("the MCP server %s answered", a.e.name)}
+	if a.call.Spec.Effect == tool.ReadOnly {
+		out.Effect = tool.EffectNone
+	}
+	return out, nil
+}
+
+// Rollback undoes nothing: no server says how.
+func (a *attempt) Rollback(context.Context) (tool.Rollback, error) {
+	return tool.Rollback{Refused: "an MCP server does not say how its tools can be undone"}, nil
+}
+
+// Close frees nothing: the connection stays with the run.
+func (a *attempt) Close() error { return nil }
+
+// Bounds of what a server answers.
+const (
+	maxText   = 512 << 10
+	maxImages = 10
+)
+
+// resultOf reads a server's answer.
+func (e *Executor) resultOf(ctx context.Context, res *sdk.CallToolResult) (*Result, error) {
+	r := &Result{Text: clip(textOf(res.Content), maxText)}
+	if res.StructuredContent != nil {
+		text, err := json.Marshal(res.StructuredContent)
+		if err != nil {
+			return nil, err
+		}
+		r.Structured = text
+	}
+	for _, c := range res.Content {
+		switch x := c.(type) {
+		case *sdk.ImageContent:
+			if e.options.PutArtifact == nil || len(r.Images) == maxImages {
+				continue
+			}
+			digest, err := e.options.PutArtifact(ctx, x.MIMEType, x.Data)
+			if err != nil {
+				return nil, err
+			}
+			r.Images = append(r.Images, digest)
+		case *sdk.ResourceLink:
+			r.Resources = append(r.Resources, Resource{URI: x.URI, Name: x.Name})
+		case *sdk.EmbeddedResource:
+			if x.Resource != nil {
+				r.Resources = append(r.Resources, Resource{URI: x.Resource.URI, Text: clip(x.Resource.Text, maxText)})
+			}
+		}
+	}
+	return r, nil
+}
+
+func textOf(contents []sdk.Content) string {
+	var texts []string
+	for _, c := range contents {
+		if t, ok := c.(*sdk.TextContent); ok {
+			texts = append(texts, t.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// lostRetry is how long to wait before a call over a lost connection is made again, where its effect class allows that.
+const lostRetry = 500 * time.Millisecond
+
+// gone reports an error of a connection that will not serve again.
+func gone(err error) bool {
+	return errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, os.ErrClosed) || strings.Contains(err.Error(), "broken pipe")
+}
+
+// unsentCodes are JSON-RPC's own refusals: the request was not carried out.
+var unsentCodes = []int64{jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams}
+
+// explain says what an error of a request means.
+func explain(ctx context.Context, server, name string, err error) *tool.Failed {
+	f := &tool.Failed{Failure: tool.ToolUnavailable, Dispatched: true, What: server, Cause: err}
+	var rpc *jsonrpc.Error
+	switch {
+	case ctx.Err() != nil:
+		f.Failure, f.Message = tool.Timeout, fmt.Sprintf("%s of the MCP server %s did not answer in time, so its outcome is not known.", name, server)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			f.Failure = tool.Cancelled
+		}
+	case errors.As(err, &rpc) && slices.Contains(unsentCodes, rpc.Code):
+		f.Dispatched = false
+		f.Message = fmt.Sprintf("The MCP server %s refused the call of %s: %s", server, name, clip(rpc.Message, maxSaid))
+		if rpc.Code == jsonrpc.CodeInvalidParams {
+			f.Failure = tool.PreconditionFailed // its own schema let the arguments pass
+		}
+	case errors.As(err, &rpc) && limited(rpc.Message):
+		f.Failure, f.Dispatched = tool.RateLimited, false
+		f.Message = fmt.Sprintf("The MCP server %s asks to call %s later: %s", server, name, clip(rpc.Message, maxSaid))
+	case errors.As(err, &rpc):
+		f.Message = fmt.Sprintf("%s of the MCP server %s failed: %s", name, server, clip(rpc.Message, maxSaid))
+	default:
+		f.RetryAfter = lostRetry
+		f.Message = fmt.Sprintf("The MCP server %s was lost during the call of %s, so its outcome is not known: %s", server, name, clip(err.Error(), maxSaid))
+	}
+	return f
+}
+
+// maxSaid bounds what a server says of an error, in bytes.
+const maxSaid = 2000
+
+// refused says what a result with isError means. Servers of the older TypeScript SDK answer so to arguments that do not validate, which
+// proves that nothing was done; what else they mean stands only in their words.
+func refused(server, name, text string) *tool.Failed {
+	f := &tool.Failed{Failure: tool.VerificationFailed, Dispatched: true, What: server,
+		Message: fmt.Sprintf("%s of the MCP server %s answered an error: %s", name, server, clip(strings.TrimSpace(text), maxSaid))}
+	switch {
+	case strings.Contains(text, "MCP error -32602"):
+		f.Failure, f.Dispatched = tool.PreconditionFailed, false
+	case limited(text):
+		f.Failure = tool.RateLimited
+	}
+	return f
+}
+
+func limited(text string) bool {
+	t := strings.ToLower(text)
+	return strings.Contains(t, "rate limit") || strings.Contains(t, "too many requests")
+}
