@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -98,7 +99,11 @@ func (s *Service) accept(ctx context.Context, runID string, step Step) error {
 	}
 	handle, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: runID, UpdateID: step.CallID, UpdateName: UpdateCall, Args: []any{step},
 		WaitForStage: client.WorkflowUpdateStageAccepted})
-	if err != nil {
+	var full *serviceerror.ResourceExhausted // a cluster that bounds the calls under way more tightly than MaxQueued
+	switch {
+	case errors.As(err, &full):
+		return fmt.Errorf("%w: %s", ErrRunFull, full.Message)
+	case err != nil:
 		return s.ended(ctx, runID, explain(err))
 	}
 	// A refusal is known by now, but only Get tells it; a call that was accepted is not waited for.
