@@ -1,5 +1,5 @@
-// Package store keeps what toolsvc remembers besides Temporal: the events of runs, the journal of dispatches, idempotency keys and
-// artifacts. The planner's activities write to it; the surfaces read from it.
+// Package store keeps what toolsvc remembers besides Temporal: the events of runs, the journal of dispatches, idempotency keys,
+// heal memory and artifacts. The planner's activities write to it; the surfaces read from it.
 //
 // It guarantees:
 //   - events of a run are numbered 1, 2, 3, … without a gap and without a double, whoever writes at the same time, in this process
@@ -9,6 +9,7 @@
 //   - a dispatch mark is on the disk before [Store.MarkDispatch] returns, and a second mark for the same attempt is refused:
 //     what was marked may have been sent;
 //   - the first claim of an idempotency key wins, and is on the disk before [Store.ClaimKey] returns;
+//   - a memory that was erased ([Store.EraseMemory]) does not come back, and what is kept of memories is bounded;
 //   - an artifact that is read is the one that was put: its content is checked against its digest.
 //
 // A kill of the process loses nothing that was returned. A loss of power loses no mark and no claim; it may lose the events of the

@@ -56,6 +56,16 @@ var migrations = []string{
 	);
 	CREATE INDEX artifacts_by_age ON artifacts (put_at);
 	`,
+	`
+	CREATE TABLE memories (
+		scope      TEXT NOT NULL,
+		memory_key TEXT NOT NULL,
+		data       TEXT NOT NULL,   -- JSON
+		put_at     TEXT NOT NULL,
+		PRIMARY KEY (scope, memory_key)
+	);
+	CREATE INDEX memories_by_age ON memories (put_at);
+	`,
 }
 
 // migrate runs the scripts that the file has not seen yet, in the transaction.
