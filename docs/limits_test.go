@@ -62,6 +62,7 @@ var limits = []limit{
 	{what: "places that one call replaces in a document", file: "executors/document/options.go", name: "maxMatches"},
 	{what: "files whose anchors are read to check the links of one document", file: "executors/document/options.go", name: "maxLinkedFiles"},
 	{what: "contents of files that one process remembers for `document.diff`, beside what the store keeps", file: "executors/document/options.go", name: "maxRemembered", unit: bytes},
+	{what: "what a service shows of its state, as evidence", file: "executors/service/values.go", name: "maxState", unit: bytes},
 	{what: "an event", file: "store/events.go", name: "MaxEventData", unit: bytes},
 	{what: "an artifact", file: "store/artifacts.go", name: "MaxArtifact", unit: bytes},
 	{what: "a closed run stays readable in the embedded Temporal for", file: "temporalserver/options.go", name: "DefaultRetention", unit: duration},
