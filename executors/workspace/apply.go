@@ -233,6 +233,17 @@ func (r *restore) saveInPlace(s *step) error {
 	return errors.Join(err, to.Sync(), to.Close())
 }
 
+// stepError is the error of a step.
+type stepError struct {
+	step step
+	err  error
+}
+
+func (e *stepError) Error() string {
+	return fmt.Sprintf("bring back %s (%s): %v", e.step.Path, e.step.Do, e.err)
+}
+func (e *stepError) Unwrap() error { return e.err }
+
 // run carries the plan out; when a step cannot be done, it undoes those before. The first error says why it was undone; undone reports that
 // nothing is left of it.
 func (r *restore) run(p *plan, again bool) (err error, undone bool) {
@@ -247,7 +258,7 @@ func (r *restore) run(p *plan, again bool) (err error, undone bool) {
 	for i := range p.Steps {
 		at("restore: " + string(p.Steps[i].Do))
 		if err := r.do(&p.Steps[i]); err != nil {
-			err = fmt.Errorf("bring back %s: %w", p.Steps[i].Path, full(err))
+			err = &stepError{p.Steps[i], full(err)}
 			last := i
 			if again {
 				last = r.reached(p, i)
@@ -462,8 +473,8 @@ func (r *restore) do(s *step) error {
 		}
 		return errInWay
 	case doRmdir:
-		if path == 0 {
-			return nil
+		if path != s.Old {
+			return nil // it is gone; what a later step put there is not it
 		}
 		if err := r.w.root.rmdir(s.Path); notEmpty(err) || err != nil && gone(err) {
 			return errInWay
@@ -551,8 +562,8 @@ func (r *restore) undo(p *plan, last int) error {
 		}
 	}
 	for _, s := range p.Steps { // the undoing itself changed the times of directories
-		if s.Do == doMeta && s.WasTime != nil && s.Was.kind() == kindDir {
-			if err := r.w.root.setTime(s.Path, *s.WasTime); err != nil && !gone(err) {
+		if (s.Do == doMeta && s.WasTime != nil || s.Do == doRmdir) && s.Was.kind() == kindDir {
+			if err := r.w.root.setTime(s.Path, s.Was.MTime); err != nil && !gone(err) {
 				errs = append(errs, fmt.Sprintf("%s: %v", s.Path, err))
 			}
 		}
@@ -576,7 +587,10 @@ func (r *restore) undoStep(s *step) error {
 		}
 		return r.w.root.setMeta(s.Path, s.Was, s.WasTime)
 	case doWrite:
-		return r.writeInPlace(s, path, ".old")
+		if err := r.writeInPlace(s, path, ".old"); err != nil {
+			return err
+		}
+		return r.w.root.setTime(s.Path, s.Was.MTime)
 	case doLift:
 		if slot != s.Old {
 			return nil

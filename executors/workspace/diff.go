@@ -74,7 +74,7 @@ func compare(b, a *tree) delta {
 func relinked(b, a *tree) []string {
 	inBoth := func(p string) bool {
 		x, y := b.get(p), a.get(p)
-		return x != nil && y != nil && x.kind() == kindFile && y.kind() == kindFile
+		return x != nil && y != nil && x.kind() != kindDir && y.kind() != kindDir
 	}
 	was, is := b.links(), a.links()
 	with := func(t *tree, groups map[inode][]string, p string) string {

@@ -125,8 +125,8 @@ func (e *entry) has(f flags) bool { return e != nil && e.Flags&f != 0 }
 // covered reports whether the entry can be brought back from the backup.
 func (e *entry) covered() bool { return !e.has(watched) && e.kind() != kindOther }
 
-// linked reports whether the file has more than one name.
-func (e *entry) linked() bool { return e.kind() == kindFile && e.Nlink > 1 }
+// linked reports whether it has more than one name. Symbolic links and pipes can have, too.
+func (e *entry) linked() bool { return e.kind() != kindDir && e.Nlink > 1 }
 
 // sameContent reports whether two entries are known to hold the same. Where a content was not read, the same file with the same size and
 // time of modification counts as the same.

@@ -36,6 +36,12 @@ func pictureOf(root string) (map[string]string, error) {
 		}
 		st := info.Sys().(*syscall.Stat_t)
 		line := fmt.Sprintf("%v uid=%d gid=%d mtime=%d", info.Mode(), st.Uid, st.Gid, info.ModTime().UnixNano())
+		if key := [2]uint64{uint64(st.Dev), st.Ino}; st.Nlink > 1 && !info.IsDir() {
+			if first[key] == "" {
+				first[key] = rel
+			}
+			line += " file of " + first[key]
+		}
 		switch {
 		case info.Mode().IsRegular():
 			content, err := os.ReadFile(path)
@@ -43,13 +49,6 @@ func pictureOf(root string) (map[string]string, error) {
 				return err
 			}
 			line += fmt.Sprintf(" size=%d sum=%x", len(content), sha256.Sum256(content))
-			key := [2]uint64{uint64(st.Dev), st.Ino}
-			if st.Nlink > 1 {
-				if first[key] == "" {
-					first[key] = rel
-				}
-				line += " file of " + first[key]
-			}
 		case info.Mode()&fs.ModeSymlink != 0:
 			target, err := os.Readlink(path)
 			if err != nil {

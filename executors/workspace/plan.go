@@ -301,7 +301,7 @@ func (r *restorePlanner) clear(homes []home) {
 		}
 		if now.kind() == kindDir {
 			if !r.stays[p] && (was == nil || was.kind() != kindDir) {
-				r.add(step{Do: doRmdir, Path: p, Was: now})
+				r.add(step{Do: doRmdir, Path: p, Old: now.Ino, Was: now})
 			}
 			continue
 		}

@@ -32,12 +32,13 @@ type Conflict struct {
 type Refused struct {
 	Conflicts []Conflict `json:"conflicts"` // the first of them
 	Total     int        `json:"total"`
+	cause     error
 }
 
+// Unwrap returns what was met half-way; nil when the conflicts were seen before anything was done.
+func (r *Refused) Unwrap() error { return r.cause }
+
 func (r *Refused) Error() string {
-	if len(r.Conflicts) == 0 {
-		return "rollback_refused: something else changed what the attempt changed; nothing was overwritten"
-	}
 	c := r.Conflicts[0]
 	msg := fmt.Sprintf("rollback_refused: %s: %s (after the attempt: %s; now: %s)", c.Path, c.Why, c.Ours, c.Theirs)
 	if r.Total > 1 {

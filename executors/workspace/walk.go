@@ -117,7 +117,11 @@ func (w *Workspace) list(ctx context.Context, base *tree) ([]entry, error) {
 	if err := w.root.in(".", func(dir int, name string) (err error) { return l.describe(dir, name, &root) }); err != nil {
 		return nil, err
 	}
-	l.found, l.dirs = append(make([]entry, 0, 1024), root), []listing{{path: "."}}
+	expected := 1024
+	if base != nil {
+		expected = len(base.entries) + 64
+	}
+	l.found, l.dirs = append(make([]entry, 0, expected), root), []listing{{path: "."}}
 	var wg sync.WaitGroup
 	for range workers() {
 		wg.Go(func() { l.work(ctx, rootStat.Dev) })
@@ -363,6 +367,7 @@ const rereads = 3
 
 // readFile reads one file, and says how much its times prove. An entry that is gone by now gets an empty path.
 func (w *Workspace) readFile(e *entry, base *tree, b *batch, keep keeping) error {
+	w.reads.Add(1)
 	f, err := w.root.file(e.Path, openRead)
 	switch {
 	case err == nil:

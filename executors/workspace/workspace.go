@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -11,9 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
-
-	"crypto/rand"
 )
 
 // Workspace is a folder that can be brought back to how it was. It is safe for concurrent use; its operations come one after the other.
@@ -36,6 +36,7 @@ type Workspace struct {
 	recovered  []Recovery
 	written    int64 // bytes of backups when the garbage was last collected
 	pulse      *pulse
+	reads      atomic.Int64 // files whose content was read since Open
 }
 
 // cached is a tree that was used lately.
@@ -551,7 +552,12 @@ func (w *Workspace) inWay(ctx context.Context, met error, b, a *tree, d delta, f
 	if cs := conflictsOf(b, a, n, d, foreign); len(cs) > 0 {
 		return w.refuse(cs, a, n)
 	}
-	return fmt.Errorf("%w: %w", &Refused{}, met)
+	var at *stepError
+	if !errors.As(met, &at) {
+		return met
+	}
+	c := Conflict{Path: at.step.Path, Why: errInWay.Error(), Ours: a.get(at.step.Path).words(), Theirs: n.get(at.step.Path).words()}
+	return &Refused{Conflicts: []Conflict{c}, Total: 1, cause: met}
 }
 
 // refuse makes the error of a refusal, with differences where both sides are small texts.

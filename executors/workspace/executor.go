@@ -1,0 +1,127 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"toolsvc/tool"
+)
+
+// Executor lets another executor's attempts be taken back: the folder is backed up before each dispatch that may write, looked at when the
+// action has settled, and restored when the attempt is rolled back. It covers whatever a shell command changed in the folder, and nothing
+// outside of it.
+type Executor struct {
+	tool.Executor
+	workspace *Workspace
+}
+
+// plain, reconciling and releasing are what an Executor may be besides: the planner asks by interface.
+type releasing struct {
+	*Executor
+	tool.Releaser
+	tool.Reconciler
+}
+
+// Guard guards an executor's attempts. What it is besides (tool.Reconciler, tool.Releaser) it stays.
+func (w *Workspace) Guard(inner tool.Executor) tool.Executor {
+	g := &Executor{Executor: inner, workspace: w}
+	r := releasing{Executor: g, Releaser: nothingToRelease{}, Reconciler: g}
+	if inner, ok := inner.(tool.Releaser); ok {
+		r.Releaser = inner
+	}
+	return r
+}
+
+type nothingToRelease struct{}
+
+func (nothingToRelease) Close(context.Context, string) error { return nil }
+
+// Begin implements tool.Executor.
+func (g *Executor) Begin(ctx context.Context, call *tool.Call, plan tool.Plan) (tool.Attempt, error) {
+	att, err := g.Executor.Begin(ctx, call, plan)
+	if err != nil {
+		return nil, err
+	}
+	return &guarded{Attempt: att, workspace: g.workspace, call: call, number: plan.Number}, nil
+}
+
+// Reconcile implements tool.Reconciler. An inner executor that cannot find out what became of a lost dispatch leaves it unknown.
+func (g *Executor) Reconcile(ctx context.Context, call *tool.Call, before *tool.Evidence) (tool.Attempt, tool.Outcome, error) {
+	rec, ok := g.Executor.(tool.Reconciler)
+	if !ok {
+		return nil, tool.Outcome{Effect: tool.EffectUnknown}, &tool.Failed{Failure: tool.OutcomeUnknown, Dispatched: true,
+			Message: "the worker was lost after the dispatch, and nothing tells what became of it"}
+	}
+	att, out, err := rec.Reconcile(ctx, call, before)
+	if err != nil {
+		return nil, out, err
+	}
+	lost := &guarded{Attempt: att, workspace: g.workspace, call: call}
+	for n := maxAttempts; n > 0; n-- { // the latest one that was begun
+		if token := TokenOf(call.ID, n); g.workspace.Observe(ctx, token) == nil {
+			lost.token, lost.number = token, n
+			break
+		}
+	}
+	return lost, out, nil
+}
+
+// maxAttempts is how many attempts a call can have had.
+const maxAttempts = 3
+
+// guarded is an attempt that can be taken back.
+type guarded struct {
+	tool.Attempt
+	workspace *Workspace
+	call      *tool.Call
+	number    int
+	token     Token // "" while there is no backup
+	kept      bool  // the backup stays: somebody has to look at it
+}
+
+// Dispatch backs the folder up, then dispatches.
+func (a *guarded) Dispatch(ctx context.Context) error {
+	token, err := a.workspace.Begin(ctx, a.call.RunID, a.call.ID, a.number)
+	if err != nil {
+		return &tool.Failed{Failure: tool.ToolUnavailable, Cause: err,
+			Message: fmt.Sprintf("the workspace could not be backed up, so nothing was done: %v", err)}
+	}
+	a.token = token
+	err = a.Attempt.Dispatch(ctx)
+	if f := new(tool.Failed); errors.As(err, &f) && f.Dispatched || err != nil && !errors.As(err, &f) {
+		err = errors.Join(err, a.workspace.Observe(context.WithoutCancel(ctx), token))
+	}
+	return err
+}
+
+// Settle looks at what the attempt left as soon as it has come to rest: what changes later is somebody else's.
+func (a *guarded) Settle(ctx context.Context) (tool.Outcome, error) {
+	out, err := a.Attempt.Settle(ctx)
+	if oerr := a.workspace.Observe(context.WithoutCancel(ctx), a.token); oerr != nil && err == nil {
+		err = &tool.Failed{Failure: tool.OutcomeUnknown, Dispatched: true, Cause: oerr, Message: "what the action changed in the workspace cannot be told: " + oerr.Error()}
+	}
+	return out, err
+}
+
+// Rollback restores the folder.
+func (a *guarded) Rollback(ctx context.Context) (tool.Rollback, error) {
+	if a.token == "" {
+		return a.Attempt.Rollback(ctx)
+	}
+	rb, err := a.workspace.Rollback(ctx, a.token)
+	a.kept = err != nil || !rb.Performed
+	return rb, err
+}
+
+// Close drops the backup, unless a rollback was refused: then it stays for [Options.MaxAge], so that a person can look.
+func (a *guarded) Close() error {
+	err := a.Attempt.Close()
+	if a.token == "" || a.kept {
+		return err
+	}
+	if cerr := a.workspace.Commit(context.Background(), a.token); cerr != nil && !errors.Is(cerr, ErrUnknown) {
+		err = errors.Join(err, fmt.Errorf("drop the backup of the workspace: %w", cerr))
+	}
+	return err
+}
