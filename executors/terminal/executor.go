@@ -98,7 +98,7 @@ func New(o Options) (*Executor, error) {
 	}
 	x.slots = make(chan struct{}, o.Limits.Commands)
 	x.launcher = &supervise.Launcher{Log: x.log}
-	go x.launcher.Warm()
+	x.launcher.Warm()
 	go x.purge()
 	return x, nil
 }

@@ -65,6 +65,9 @@ func with(t testing.TB, o Options) *bench {
 		if err := x.Shutdown(end); err != nil {
 			t.Error(err)
 		}
+		if log, err := os.ReadFile(x.dir("supervisor.log")); err != nil || len(log) > 0 { // a panic, a race
+			t.Errorf("a supervisor complains: %s %v", log, err)
+		}
 	})
 	return &bench{t: t, x: x, root: x.rootPath, run: fmt.Sprintf("r_test_%d", runs.Add(1)), ctx: ctx}
 }

@@ -53,7 +53,7 @@ func with[T any](v T, f func(*T)) T { f(&v); return v }
 func TestSettled(t *testing.T) {
 	t.Parallel()
 	long := 10 * time.Second
-	base := moment{limit: time.Minute, elapsed: long, quiet: long}
+	base := moment{limit: time.Minute, elapsed: long, quiet: long, calm: long}
 	typed := with(base, func(m *moment) { m.wrote = true })
 	submitted := with(base, func(m *moment) { m.submitted, m.wrote = true, true })
 	shell := with(submitted, func(m *moment) { m.marks, m.marked = true, true })
@@ -62,33 +62,32 @@ func TestSettled(t *testing.T) {
 		moment moment
 		want   bool
 	}{
-		"the program has ended":                  {with(running, func(m *moment) { m.dead = true }), true},
-		"the patience has ended":                 {with(running, func(m *moment) { m.elapsed = m.limit }), true},
-		"a command of the shell is at work":      {running, false},
-		"the command has ended":                  {with(shell, func(m *moment) { m.prompted = true }), true},
-		"the prompt is still being written":      {with(shell, func(m *moment) { m.prompted, m.quiet = true, 0 }), false},
-		"the command asks":                       {with(running, func(m *moment) { m.reading = true }), true},
-		"the command has just begun to ask":      {with(running, func(m *moment) { m.reading, m.quiet = true, time.Millisecond }), false},
-		"the command had asked before the input": {with(running, func(m *moment) { m.reading, m.elapsed = true, time.Millisecond }), false},
-		"the command waits for connections":      {with(running, func(m *moment) { m.polling = true }), false},
-		"the command shows a pager":              {with(running, func(m *moment) { m.polling, m.asking = true, true }), true},
-		"the shell wants the rest":               {with(shell, func(m *moment) { m.polling = true }), true},
-		"the shell thinks":                       {shell, false},
-		"typed and shown":                        {typed, true},
-		"typed and being shown":                  {with(typed, func(m *moment) { m.quiet = 0 }), false},
-		"typed and not shown":                    {with(base, func(m *moment) { m.elapsed = quietSilent }), true},
-		"typed and not shown yet":                {with(base, func(m *moment) { m.elapsed = quietSilent / 2 }), false},
-		"a program without marks asks":           {with(submitted, func(m *moment) { m.reading = true }), true},
-		"a program without marks is quiet":       {submitted, true},
-		"a program without marks writes":         {with(submitted, func(m *moment) { m.quiet = quietUnknown / 2 }), false},
-		"the text is there":                      {with(running, func(m *moment) { m.text, m.found = true, true }), true},
-		"the text is not there":                  {with(running, func(m *moment) { m.text = true }), false},
-		"the text is not there, and it asks":     {with(running, func(m *moment) { m.text, m.reading = true, true }), false},
-		"the text will not come":                 {with(shell, func(m *moment) { m.text, m.prompted = true, true }), true},
-		"a look at what is quiet":                {with(base, func(m *moment) { m.looking, m.elapsed = true, 0 }), true},
-		"a look at what writes":                  {with(base, func(m *moment) { m.looking, m.elapsed, m.quiet = true, 0, 0 }), false},
-		"a look at what never rests":             {with(base, func(m *moment) { m.looking, m.quiet = true, 0 }), true},
-		"a shell is starting":                    {with(base, func(m *moment) { m.looking, m.opening, m.marks, m.quiet = true, true, true, 0 }), false},
+		"the program has ended":              {with(running, func(m *moment) { m.dead = true }), true},
+		"the patience has ended":             {with(running, func(m *moment) { m.elapsed = m.limit }), true},
+		"a command of the shell is at work":  {running, false},
+		"the command has ended":              {with(shell, func(m *moment) { m.prompted = true }), true},
+		"the prompt is still being written":  {with(shell, func(m *moment) { m.prompted, m.quiet = true, 0 }), false},
+		"the command asks":                   {with(running, func(m *moment) { m.reading = true }), true},
+		"the command has just begun to ask":  {with(running, func(m *moment) { m.reading, m.calm = true, time.Millisecond }), false},
+		"the command waits for connections":  {with(running, func(m *moment) { m.polling = true }), false},
+		"the command shows a pager":          {with(running, func(m *moment) { m.polling, m.asking = true, true }), true},
+		"the shell wants the rest":           {with(shell, func(m *moment) { m.polling = true }), true},
+		"the shell thinks":                   {shell, false},
+		"typed and shown":                    {typed, true},
+		"typed and being shown":              {with(typed, func(m *moment) { m.quiet = 0 }), false},
+		"typed and not shown":                {with(base, func(m *moment) { m.elapsed = quietSilent }), true},
+		"typed and not shown yet":            {with(base, func(m *moment) { m.elapsed = quietSilent / 2 }), false},
+		"a program without marks asks":       {with(submitted, func(m *moment) { m.reading = true }), true},
+		"a program without marks is quiet":   {submitted, true},
+		"a program without marks writes":     {with(submitted, func(m *moment) { m.quiet = quietUnknown / 2 }), false},
+		"the text is there":                  {with(running, func(m *moment) { m.text, m.found = true, true }), true},
+		"the text is not there":              {with(running, func(m *moment) { m.text = true }), false},
+		"the text is not there, and it asks": {with(running, func(m *moment) { m.text, m.reading = true, true }), false},
+		"the text will not come":             {with(shell, func(m *moment) { m.text, m.prompted = true, true }), true},
+		"a look at what is quiet":            {with(base, func(m *moment) { m.looking, m.elapsed = true, 0 }), true},
+		"a look at what writes":              {with(base, func(m *moment) { m.looking, m.elapsed, m.quiet = true, 0, 0 }), false},
+		"a look at what never rests":         {with(base, func(m *moment) { m.looking, m.quiet = true, 0 }), true},
+		"a shell is starting":                {with(base, func(m *moment) { m.looking, m.opening, m.marks, m.quiet = true, true, true, 0 }), false},
 		"a shell has started": {with(base, func(m *moment) {
 			m.looking, m.opening, m.marks, m.marked, m.prompted, m.quiet = true, true, true, true, true, 0
 		}), true},

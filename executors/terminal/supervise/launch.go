@@ -25,9 +25,10 @@ type Launcher struct {
 	// NoSpare starts each supervisor only when it is needed.
 	NoSpare bool
 
-	mu     sync.Mutex
-	spare  *started
-	closed bool
+	mu      sync.Mutex
+	spare   *started
+	closed  bool
+	warming sync.WaitGroup
 }
 
 // started is a supervisor that waits for its order.
@@ -88,29 +89,36 @@ func (l *Launcher) take() (*started, error) {
 	return l.start()
 }
 
-// Warm starts the spare supervisor.
+// Warm starts the spare supervisor, in the background.
 func (l *Launcher) Warm() {
-	if l.NoSpare {
-		return
-	}
-	s, err := l.start()
-	if err != nil {
-		return // the next order meets the same and reports it
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.spare != nil || l.closed {
-		s.discard()
+	if l.NoSpare || l.closed || l.spare != nil {
 		return
 	}
-	l.spare = s
+	l.warming.Add(1)
+	go func() {
+		defer l.warming.Done()
+		s, err := l.start()
+		if err != nil {
+			return // the next order meets the same and reports it
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.spare != nil || l.closed {
+			s.discard()
+			return
+		}
+		l.spare = s
+	}()
 }
 
 // Close gives up the spare supervisor. Those that have an order go on.
 func (l *Launcher) Close() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.closed = true
+	l.mu.Unlock()
+	l.warming.Wait()
 	if l.spare != nil {
 		l.spare.discard()
 		l.spare = nil
@@ -158,7 +166,7 @@ func (l *Launcher) Launch(ctx context.Context, o Order) error {
 		return &NotStarted{Problem: err.Error()}
 	}
 	defer s.reply.Close() //nolint:errcheck // it was only read
-	defer func() { go l.Warm() }()
+	defer l.Warm()
 	who, err := identify(s.cmd.Process.Pid)
 	if err == nil {
 		err = (&Record{Key: o.Key, Kind: o.Kind, State: StateOrdered, Supervisor: who}).write(o.Dir, orderFile)

@@ -5,6 +5,7 @@ package supervise
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -142,13 +143,13 @@ func (d *display) write(p []byte) {
 func (d *display) feed(p []byte) {
 	defer func() {
 		if r := recover(); r != nil {
-			_ = d.em.Close()
+			d.close()
 			d.broken++
 			d.begin()
 			_, _ = d.em.Write([]byte(fmt.Sprintf("[the terminal emulator failed: %.100v]\r\n", r)))
 		}
 	}()
-	_, _ = d.em.Write(p) // it fails only when it is closed
+	_, _ = d.em.Write(p) // it never fails
 	if sb := d.em.Scrollback(); sb != nil && sb.Len() > 0 {
 		for _, l := range sb.Lines() {
 			d.gone = append(d.gone, strings.TrimRight(l.String(), " "))
@@ -274,7 +275,12 @@ func colours(b []byte) []byte {
 	}
 }
 
-func (d *display) close() { _ = d.em.Close() }
+// close ends the reading of replies. The emulator's own Close would race with it, so the pipe between the two is closed instead.
+func (d *display) close() {
+	if c, ok := d.em.InputPipe().(io.Closer); ok {
+		_ = c.Close() // a pipe's end always closes
+	}
+}
 
 // lines are the lines of the screen, without spaces at their ends.
 func (d *display) lines() []string {

@@ -32,6 +32,7 @@ type response struct {
 
 // answer answers until the socket is closed.
 func (s *supervisor) answer() {
+	defer s.awaited.Done()
 	for {
 		c, err := s.socket.Accept()
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -113,6 +114,10 @@ type session struct {
 
 	probed time.Time
 	fore   foreground
+	// calm is since when a process has been seen to wait for the terminal with nothing written meanwhile; zero when none does. unseen counts
+	// bytes that were read and are not shown yet.
+	calm   time.Time
+	unseen atomic.Int64
 	leader int
 
 	replies chan []byte
@@ -180,6 +185,7 @@ func (x *session) read() {
 		for {
 			n, err := x.master.Read(b)
 			if n > 0 {
+				x.unseen.Add(int64(n))
 				pieces <- bytes.Clone(b[:n])
 			}
 			if err != nil { // EIO: the last process that had the terminal has gone
@@ -200,6 +206,8 @@ func (x *session) read() {
 		x.mu.Lock()
 		x.latest = time.Now()
 		_, _ = x.mask.Write(p) // a feeder takes everything
+		x.unseen.Add(-int64(len(p)))
+		x.calm = time.Time{}
 		x.tell()
 		x.mu.Unlock()
 	}
@@ -332,8 +340,47 @@ func (x *session) probe() (echo, canonical bool) {
 	if time.Since(x.probed) >= probeEvery || leader != x.leader {
 		x.probed, x.leader = time.Now(), leader
 		x.fore = lookAtForeground(leader, x.tty)
+		// What a process wrote before it began to wait may still be on its way to us. So its state is looked at first.
+		switch {
+		case !x.fore.reading && !x.fore.polling || x.pending():
+			x.calm = time.Time{}
+		case x.calm.IsZero():
+			x.calm = time.Now()
+		}
 	}
 	return echo, canonical
+}
+
+// pending reports whether something was written that is not shown yet.
+func (x *session) pending() bool {
+	if x.unseen.Load() > 0 {
+		return true
+	}
+	readable := false
+	if conn, err := x.master.SyscallConn(); err == nil {
+		_ = conn.Control(func(fd uintptr) {
+			p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+			n, err := unix.Poll(p, 0)
+			readable = err == nil && n > 0 && p[0].Revents&unix.POLLIN != 0
+		})
+	}
+	return readable
+}
+
+// calmFor is for how long a process has been waiting for the terminal, as far as it was seen.
+func (x *session) calmFor() time.Duration {
+	if x.calm.IsZero() {
+		return 0
+	}
+	return x.probed.Sub(x.calm) // not until now: a look may lie back
+}
+
+// quietFor is for how long nothing has been written.
+func (x *session) quietFor() time.Duration {
+	if x.pending() {
+		return 0
+	}
+	return time.Since(x.latest)
 }
 
 // sight collects what tells what the session asks for. The lock is held.
@@ -423,6 +470,7 @@ func (x *session) send(in Input) *Sent {
 	if out.submitted {
 		x.prompt = false // until the shell marks the next one; what it asks for meanwhile is the rest of a command
 	}
+	x.calm = time.Time{}
 	x.head, x.headAt = nil, x.written
 	out.Want = len(b)
 	if x.sent = append(x.sent, out); len(x.sent) > maxSent {
@@ -542,7 +590,7 @@ func (w *wait) moment() moment {
 	return moment{dead: x.dead, text: w.patience.Text != "", found: w.found, looking: w.sent == nil, opening: w.patience.Opening,
 		submitted: w.sent != nil && w.sent.submitted, marks: x.order.Marked, marked: x.marked, prompted: x.prompt && x.prompts > w.prompts,
 		running: x.began > x.ended, wrote: x.written > w.from, reading: x.fore.reading, polling: x.fore.polling, asking: prompt != PromptNone,
-		quiet: time.Since(x.latest), elapsed: time.Since(w.start), limit: w.patience.Limit}
+		quiet: x.quietFor(), calm: x.calmFor(), elapsed: time.Since(w.start), limit: w.patience.Limit}
 }
 
 // has reports whether a text has appeared: after an input, in what the program wrote since, but for the echo of the input itself; otherwise on

@@ -43,14 +43,15 @@ type moment struct {
 	wrote bool
 	// reading and polling: a process waits for the terminal, alone or among other things. asking: what is on the screen asks for something.
 	reading, polling, asking bool
-	// quiet is the time since something was written, elapsed the time since the input.
-	quiet, elapsed, limit time.Duration
+	// quiet is the time since something was written, calm for how long a process has been waiting for the terminal with nothing written,
+	// elapsed the time since the input.
+	quiet, calm, elapsed, limit time.Duration
 }
 
 // settled decides whether waiting is over. Where the shell marks its prompts, that is the word that counts, for however long its command
 // takes; a program that waits for an answer ends the wait as well.
 func (m moment) settled() bool {
-	waits := m.reading && min(m.quiet, m.elapsed) >= quietWaiting || m.polling && m.asking && min(m.quiet, m.elapsed) >= quietPolling
+	waits := m.reading && m.calm >= quietWaiting || m.polling && m.asking && m.calm >= quietPolling
 	switch {
 	case m.dead, m.elapsed >= m.limit:
 		return true
@@ -69,7 +70,7 @@ func (m moment) settled() bool {
 	case m.marked && m.running:
 		return waits
 	case m.marked: // the shell wants the rest of the command
-		return m.polling && min(m.quiet, m.elapsed) >= quietPolling
+		return m.polling && m.calm >= quietPolling
 	}
 	return waits || min(m.quiet, m.elapsed) >= quietUnknown
 }

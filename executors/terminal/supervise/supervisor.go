@@ -187,6 +187,7 @@ func (s *supervisor) reap(child int) {
 func (s *supervisor) work() error {
 	terminate := make(chan os.Signal, 1)
 	signal.Notify(terminate, unix.SIGTERM)
+	s.awaited.Add(1)
 	go s.answer()
 	var limit <-chan time.Time
 	if s.order.Kind == KindRun {
