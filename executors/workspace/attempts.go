@@ -55,7 +55,7 @@ type record struct {
 
 func (r *record) manifests() []digest { return []digest{r.Before, r.After} }
 
-// Begin backs the folder up before an attempt that may write. Begun again, it keeps the first backup: the attempt was lost after it may have
+// Begin backs the folder up before an attempt that may write. The attempts of a run and of the runs that it starts may be nested. Begun again, it keeps the first backup: the attempt was lost after it may have
 // written, and is made again. When it is known that the lost attempt did nothing, Commit it first, so that the new backup holds what people
 // did meanwhile. Errors: [ErrTooLarge], [ErrNoSpace]; the attempt must not be made then.
 func (w *Workspace) Begin(ctx context.Context, runID, callID string, attempt int) (Token, error) {
@@ -286,6 +286,12 @@ func (w *Workspace) others(token Token) (n int) {
 	return n
 }
 
+// related reports whether one run is the other, or one that it started: a stage of a pipeline and the calls of its own run, whose names begin
+// with that of the run above. What the inner one changes, the outer one has changed.
+func related(x, y string) bool {
+	return x == y || strings.HasPrefix(x, y+"-") || strings.HasPrefix(y, x+"-")
+}
+
 // charge marks what changed since the last look, when several attempts are under way: it may be anyone's.
 func (w *Workspace) charge(now *tree) error {
 	var active []string
@@ -306,9 +312,12 @@ func (w *Workspace) charge(now *tree) error {
 		rec := w.attempts[id]
 		var calls []string
 		for _, other := range active {
-			if other != id {
+			if !related(rec.RunID, w.attempts[other].RunID) {
 				calls = append(calls, w.attempts[other].CallID)
 			}
+		}
+		if len(calls) == 0 {
+			continue
 		}
 		why := "it changed while another attempt was under way in the same workspace (" + strings.Join(calls[:min(len(calls), 3)], ", ") + ")"
 		if rec.Shared == nil {
@@ -365,14 +374,14 @@ func later(b, a *tree, p string, t int64) bool {
 	return e != nil && e.CTime > t
 }
 
-// rebase gives the other open attempts a state before that is without what this rollback took back: they did not do that.
+// rebase gives the open attempts of other runs a state before that is without what this rollback took back: they did not do that.
 func (w *Workspace) rebase(a, b *tree, done Restored, token Token) error {
 	if done.Total == 0 || w.others(token) == 0 {
 		return nil
 	}
 	paths := compare(b, a).paths
 	for id, rec := range w.attempts {
-		if rec.Stage != stageBegun || id == string(token) {
+		if rec.Stage != stageBegun || id == string(token) || related(rec.RunID, w.attempts[string(token)].RunID) {
 			continue
 		}
 		theirs, err := w.tree(rec.Before)

@@ -232,3 +232,31 @@ func awaitAfter(t *testing.T, root string, after time.Time) {
 	}
 	t.Fatal("the clock of the file system stands still")
 }
+
+// A stage's attempt spans those of the calls in its own run; what they change is its change too.
+func TestNestedAttempts(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w, root := opened(t, somewhere)
+	before := picture(t, root)
+	stage := begin(t, w, "r_1", "c_stage")
+	first := begin(t, w, "r_1-1-1", "c_first")
+	sh(t, root, `echo first >> a.txt; rm solo`)
+	observe(t, w, first)
+	if err := w.Commit(ctx, first); err != nil {
+		t.Fatal(err)
+	}
+	between := picture(t, root)
+	second := begin(t, w, "r_1-1-1", "c_second")
+	sh(t, root, `echo alone | tr -d '\n' > solo; echo second >> a.txt`) // solo is as before the stage again
+	observe(t, w, second)
+	if why := refusal(t, w, second); why != "" {
+		t.Fatal(why)
+	}
+	samePicture(t, "after the second call's rollback", between, picture(t, root))
+	observe(t, w, stage)
+	if why := refusal(t, w, stage); why != "" {
+		t.Fatal(why)
+	}
+	samePicture(t, "after the stage's rollback", before, picture(t, root))
+}

@@ -12,34 +12,38 @@ import (
 // action has settled, and restored when the attempt is rolled back. It covers whatever a shell command changed in the folder, and nothing
 // outside of it.
 type Executor struct {
-	tool.Executor
+	inner     tool.Executor
 	workspace *Workspace
 }
 
-// plain, reconciling and releasing are what an Executor may be besides: the planner asks by interface.
-type releasing struct {
-	*Executor
-	tool.Releaser
-	tool.Reconciler
-}
+// What the planner asks an executor for by interface.
+var (
+	_ tool.Executor   = (*Executor)(nil)
+	_ tool.Reconciler = (*Executor)(nil)
+	_ tool.Releaser   = (*Executor)(nil)
+)
 
 // Guard guards an executor's attempts. What it is besides (tool.Reconciler, tool.Releaser) it stays.
 func (w *Workspace) Guard(inner tool.Executor) tool.Executor {
-	g := &Executor{Executor: inner, workspace: w}
-	r := releasing{Executor: g, Releaser: nothingToRelease{}, Reconciler: g}
-	if inner, ok := inner.(tool.Releaser); ok {
-		r.Releaser = inner
-	}
-	return r
+	return &Executor{inner: inner, workspace: w}
 }
 
-type nothingToRelease struct{}
+// Applies implements tool.Executor.
+func (g *Executor) Applies(call *tool.Call, source tool.Source) bool {
+	return g.inner.Applies(call, source)
+}
 
-func (nothingToRelease) Close(context.Context, string) error { return nil }
+// Close implements tool.Releaser.
+func (g *Executor) Close(ctx context.Context, runID string) error {
+	if r, ok := g.inner.(tool.Releaser); ok {
+		return r.Close(ctx, runID)
+	}
+	return nil
+}
 
 // Begin implements tool.Executor.
 func (g *Executor) Begin(ctx context.Context, call *tool.Call, plan tool.Plan) (tool.Attempt, error) {
-	att, err := g.Executor.Begin(ctx, call, plan)
+	att, err := g.inner.Begin(ctx, call, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +52,7 @@ func (g *Executor) Begin(ctx context.Context, call *tool.Call, plan tool.Plan) (
 
 // Reconcile implements tool.Reconciler. An inner executor that cannot find out what became of a lost dispatch leaves it unknown.
 func (g *Executor) Reconcile(ctx context.Context, call *tool.Call, before *tool.Evidence) (tool.Attempt, tool.Outcome, error) {
-	rec, ok := g.Executor.(tool.Reconciler)
+	rec, ok := g.inner.(tool.Reconciler)
 	if !ok {
 		return nil, tool.Outcome{Effect: tool.EffectUnknown}, &tool.Failed{Failure: tool.OutcomeUnknown, Dispatched: true,
 			Message: "the worker was lost after the dispatch, and nothing tells what became of it"}
@@ -112,6 +116,14 @@ func (a *guarded) Rollback(ctx context.Context) (tool.Rollback, error) {
 	rb, err := a.workspace.Rollback(ctx, a.token)
 	a.kept = err != nil || !rb.Performed
 	return rb, err
+}
+
+// Learn implements tool.Learner where the guarded attempt does.
+func (a *guarded) Learn(ctx context.Context, verdict tool.Verdict) error {
+	if l, ok := a.Attempt.(tool.Learner); ok {
+		return l.Learn(ctx, verdict)
+	}
+	return nil
 }
 
 // Close drops the backup, unless a rollback was refused: then it stays for [Options.MaxAge], so that a person can look.
