@@ -20,7 +20,7 @@ func index(w http.ResponseWriter, _ *http.Request) {
 	}{
 		{"Not found at first", notFound}, {"Another one of that name", wrongTarget}, {"Covered", covered},
 		{"Moving, disabled, replaced", unstable}, {"Nothing seems to happen", noEffect}, {"Done, but not right", verification},
-		{"Elsewhere on the page", places}, {"Fields", forms}, {"Leading elsewhere", navigation}, {"Orders, counted by the server", orders},
+		{"Elsewhere on the page", places}, {"Fields", forms}, {"More than a click", pointing}, {"Leading elsewhere", navigation}, {"Around the page", around}, {"Orders, counted by the server", orders},
 		{"The player scenario, one fault at a time", player},
 	})
 	if err != nil {
