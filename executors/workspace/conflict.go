@@ -10,8 +10,16 @@ func conflictsOf(b, a, n *tree, d delta, foreign map[string]string) []Conflict {
 	add := func(p, why string, ours, theirs *entry) {
 		cs = append(cs, Conflict{Path: p, Why: why, Ours: ours.words(), Theirs: theirs.words()})
 	}
+	links := b.links()
 	for _, p := range d.paths {
 		was, ours, theirs := b.get(p), a.get(p), n.get(p)
+		if was != nil && was.linked() && !(alike(theirs, was) && sameTime(theirs, was)) {
+			for _, other := range links[was.inode()] {
+				if now := n.get(other); !d.has(other) && now != nil && (now.inode() != was.inode() || !alike(now, b.get(other))) {
+					add(other, "it shares its content with "+p+", and was changed by something else after the attempt", a.get(other), now)
+				}
+			}
+		}
 		switch why, other := foreign[p]; {
 		case alike(theirs, was) && sameTime(theirs, was): // nothing to do
 		case other:

@@ -113,6 +113,8 @@ func TestRestoreRefusesWhatSomethingElseChanged(t *testing.T) {
 		"in a new directory":  {`mkdir d; echo x > d/x`, `echo theirs > d/y`, "d/y", "directory that the attempt made", ""},
 		"directory replaced":  {`rm src/main.go`, `mv src old; ln -s old src`, "src", "directory was replaced", ""},
 		"same size, old time": {`printf ours > solo; touch -d 2020-01-01 solo`, `printf them > solo; touch -d 2020-01-01 solo`, "solo", "changed by something else", ""},
+		"another name":        {`rm h1`, `echo theirs >> h2`, "h2", "shares its content with h1", ""},
+		"another name saved":  {`rm h1`, `echo theirs > t; mv t h2`, "h2", "shares its content with h1", ""},
 		"link retargeted":     {`ln -sfn solo link`, `ln -sfn run.sh link`, "link", "changed by something else", ""},
 	}
 	for name, c := range tests {
