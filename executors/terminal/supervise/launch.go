@@ -154,16 +154,22 @@ func (l *Launcher) Launch(ctx context.Context, o Order) error {
 	if err := os.MkdirAll(filepath.Dir(o.Dir), 0o700); err != nil {
 		return &NotStarted{Problem: err.Error()}
 	}
-	if err := os.Mkdir(o.Dir, 0o700); err != nil {
-		return &NotStarted{Problem: "a command for the same attempt was started before", Again: errors.Is(err, os.ErrExist)}
+	if err := os.Mkdir(o.Dir, 0o700); errors.Is(err, os.ErrExist) {
+		return &NotStarted{Problem: "there was an order for this attempt before", Again: true}
+	} else if err != nil {
+		return &NotStarted{Problem: err.Error()}
+	}
+	never := func(what string, err error) error { // nothing was handed over, so there is nothing to remember
+		_ = os.RemoveAll(o.Dir)
+		return &NotStarted{Problem: fmt.Sprintf("%s: %v", what, err)}
 	}
 	text, err := json.Marshal(o)
 	if err != nil {
-		return &NotStarted{Problem: fmt.Sprintf("encode the order: %v", err)}
+		return never("encode the order", err)
 	}
 	s, err := l.take()
 	if err != nil {
-		return &NotStarted{Problem: err.Error()}
+		return never("find a supervisor", err)
 	}
 	defer s.reply.Close() //nolint:errcheck // it was only read
 	defer l.Warm()
@@ -172,8 +178,8 @@ func (l *Launcher) Launch(ctx context.Context, o Order) error {
 		err = (&Record{Key: o.Key, Kind: o.Kind, State: StateOrdered, Supervisor: who}).write(o.Dir, orderFile)
 	}
 	if err != nil {
-		_ = s.order.Close()
-		return &NotStarted{Problem: fmt.Sprintf("keep the order: %v", err)}
+		_ = s.order.Close() // without an order it ends
+		return never("keep the order", err)
 	}
 	limit := time.Now().Add(launchLimit)
 	if t, ok := ctx.Deadline(); ok && t.Before(limit) {
