@@ -84,8 +84,16 @@ type guarded struct {
 	kept      bool  // the backup stays: somebody has to look at it
 }
 
-// Dispatch backs the folder up, then dispatches.
+// onlyReads reports whether no call of the tool may write.
+func onlyReads(s *tool.Spec) bool {
+	return s != nil && s.Effect == tool.ReadOnly && len(s.EffectRules) == 0
+}
+
+// Dispatch backs the folder up, unless the tool only reads, then dispatches.
 func (a *guarded) Dispatch(ctx context.Context) error {
+	if onlyReads(a.call.Spec) {
+		return a.Attempt.Dispatch(ctx)
+	}
 	token, err := a.workspace.Begin(ctx, a.call.RunID, a.call.ID, a.number)
 	if err != nil {
 		return &tool.Failed{Failure: tool.ToolUnavailable, Cause: err,
@@ -102,6 +110,9 @@ func (a *guarded) Dispatch(ctx context.Context) error {
 // Settle looks at what the attempt left as soon as it has come to rest: what changes later is somebody else's.
 func (a *guarded) Settle(ctx context.Context) (tool.Outcome, error) {
 	out, err := a.Attempt.Settle(ctx)
+	if a.token == "" {
+		return out, err
+	}
 	if oerr := a.workspace.Observe(context.WithoutCancel(ctx), a.token); oerr != nil && err == nil {
 		err = &tool.Failed{Failure: tool.OutcomeUnknown, Dispatched: true, Cause: oerr, Message: "what the action changed in the workspace cannot be told: " + oerr.Error()}
 	}

@@ -97,6 +97,15 @@ func TestGuard(t *testing.T) {
 		t.Errorf("nothing was dispatched, and the executor's own rollback says %+v", rb)
 	}
 
+	reads, err := guard.Begin(ctx, &tool.Call{ID: "c_6", RunID: "r", Raw: []byte(`cat a.txt`), Spec: &tool.Spec{Effect: tool.ReadOnly}}, tool.Plan{Number: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(reads, false)
+	if n := len(w.attempts); n != 0 {
+		t.Errorf("%d backups for a tool that only reads", n)
+	}
+
 	clash := attempt("c_4", `echo ours >> a.txt`)
 	do(clash, false)
 	sh(t, root, `echo theirs >> a.txt`)

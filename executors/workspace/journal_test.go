@@ -107,41 +107,48 @@ func TestOpenFinishesARestore(t *testing.T) {
 // A step that cannot be done undoes those before it, wherever it stands; killed while it does so, the next Open undoes the rest.
 func TestARestoreThatIsInTheWayIsUndone(t *testing.T) {
 	t.Parallel()
-	for _, killed := range []bool{false, true} {
-		p := prepare(t)
-		var last int // the last file that is displaced
-		for i, s := range p.plan.Steps {
-			if s.Do == doExchange || s.Do == doLift {
-				last = i
-			}
-		}
-		path := filepath.Join(p.root, p.plan.Steps[last].Path)
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("theirs"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		stands := withoutTimes(picture(t, p.root))
-		if killed { // in the middle of the restore
-			for i := range p.plan.Steps[:last] {
-				if err := p.restore.do(&p.plan.Steps[i]); err != nil {
-					t.Fatalf("step %d: %v", i, err)
+	for _, c := range []struct {
+		name   string
+		other  string // what something else does to the file, $f, at the last moment
+		killed bool   // and the process is killed in the middle of the restore
+	}{
+		{"replaced", `rm "$f"; printf theirs > "$f"`, false},
+		{"changed in place", `printf theirs >> "$f"`, false},
+		{"replaced, killed", `rm "$f"; printf theirs > "$f"`, true},
+		{"changed in place, killed", `printf theirs >> "$f"`, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := prepare(t)
+			var last int // the last file that is displaced
+			for i, s := range p.plan.Steps {
+				if s.Was != nil && s.Was.kind() == kindFile && (s.Do == doExchange || s.Do == doLift) {
+					last = i
 				}
 			}
-			if got := p.reopen(t).Recovered(); len(got) != 1 || got[0].Outcome != "undone" || !strings.Contains(got[0].Why, p.plan.Steps[last].Path) {
-				t.Fatalf("recovered: %+v", got)
+			at := p.plan.Steps[last].Path
+			sh(t, p.root, "f='"+at+"'; "+c.other)
+			stands := withoutTimes(picture(t, p.root))
+			if c.killed {
+				for i := range p.plan.Steps[:last] {
+					if err := p.restore.do(&p.plan.Steps[i]); err != nil {
+						t.Fatalf("step %d: %v", i, err)
+					}
+				}
+				if got := p.reopen(t).Recovered(); len(got) != 1 || got[0].Outcome != "undone" || !strings.Contains(got[0].Why, at) {
+					t.Fatalf("recovered: %+v", got)
+				}
+			} else {
+				err, undone := p.restore.run(&p.plan, false)
+				if !undone || !errors.Is(err, errInWay) {
+					t.Fatalf("undone: %t, %v", undone, err)
+				}
+				if err := p.restore.end(); err != nil {
+					t.Fatal(err)
+				}
 			}
-		} else {
-			err, undone := p.restore.run(&p.plan, false)
-			if !undone || !errors.Is(err, errInWay) {
-				t.Fatalf("undone: %t, %v", undone, err)
-			}
-			if err := p.restore.end(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		samePicture(t, fmt.Sprintf("killed %t: the folder as the attempt and the other left it", killed), stands, withoutTimes(picture(t, p.root)))
+			samePicture(t, "the folder as the attempt and the other left it", stands, withoutTimes(picture(t, p.root)))
+		})
 	}
 }
 
