@@ -33,6 +33,7 @@ type attempt struct {
 	begun      page.Mark
 	elements   int // of the page, when the target was last looked for
 	loc        *located
+	recalled   *recollection
 	notes      []string
 	shot       []byte // the latest picture from before the dispatch
 	rest       rest   // what the pictures showed to be restless
@@ -172,7 +173,7 @@ const quietBefore = 20 * time.Millisecond
 // resolve finds the target and passes the gate, again where it was replaced in between.
 func (a *attempt) resolve(ctx context.Context, source tool.Source) error {
 	for range maxStale {
-		loc, err := a.ground(ctx, source)
+		loc, err := a.find(ctx, source)
 		if errors.Is(err, errStale) || page.Moved(err) && a.tab.Dead() == nil {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	mem "toolsvc/executors/browser/memory"
 	"toolsvc/executors/browser/vision"
 )
 
@@ -23,6 +24,10 @@ type Options struct {
 	Vision vision.Grounder
 	// Artifacts keeps screenshots; without it the screenshot tool is unavailable.
 	Artifacts ArtifactStore
+	// Memory keeps what identified the targets that were acted on with success; without it nothing is remembered.
+	Memory *mem.Memory
+	// Choose finds a remembered element again; memory.Choose when nil. For comparison.
+	Choose mem.Chooser
 	// DeviceScaleFactor is the number of device pixels in a CSS pixel; 1 when 0.
 	DeviceScaleFactor float64
 	// Width and Height of the viewport in CSS pixels; 1280 and 800 when 0.
@@ -58,6 +63,9 @@ func (o Options) withDefaults() Options {
 		if *p == 0 {
 			*p = v
 		}
+	}
+	if o.Choose == nil {
+		o.Choose = mem.Choose
 	}
 	def(&o.Width, 1280)
 	def(&o.Height, 800)

@@ -134,7 +134,7 @@ func (a *attempt) settleAction(ctx context.Context) (tool.Outcome, error) {
 		return tool.Outcome{}, err
 	}
 	effect, changed, proof := a.facts.decide()
-	for _, n := range a.notes {
+	for _, n := range a.told() {
 		proof += " Before it, the attempt " + n + "."
 	}
 	return a.outcome(ctx, effect, changed, proof)
@@ -420,7 +420,7 @@ func (a *attempt) acted() string {
 	} else if a.act.kind == kindPress {
 		s = "what had the focus"
 	}
-	for _, n := range a.notes {
+	for _, n := range a.told() {
 		s += fmt.Sprintf(" (%s before)", n)
 	}
 	return s
