@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -102,6 +103,11 @@ func (w *Workspace) list(ctx context.Context, base *tree) ([]entry, error) {
 	rootStat, err := statFD(w.root.fd())
 	if err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	if now, err := os.Stat(w.opt.Root); err != nil {
+		return nil, fmt.Errorf("the folder %s is gone: %w", w.opt.Root, err)
+	} else if open, err := w.root.f.Stat(); err != nil || !os.SameFile(now, open) {
+		return nil, errors.Join(fmt.Errorf("the folder %s was replaced by another one since it was opened", w.opt.Root), err)
 	}
 	l := &lister{w: w, base: base, over: map[string]bool{}, moved: sync.OnceValue(func() map[inode]*entry {
 		byInode := map[inode]*entry{}

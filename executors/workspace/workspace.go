@@ -332,7 +332,9 @@ func describe(t *tree, name digest, label string, opt *Options) Snapshot {
 			if e.kind() == kindFile {
 				s.Bytes += e.Size
 			}
-			continue
+			if !e.has(closed) {
+				continue
+			}
 		}
 		if len(s.Uncovered) < maxUncovered && (e.Path == "." || !t.get(parent(e.Path)).has(watched)) {
 			s.Uncovered = append(s.Uncovered, Uncovered{e.Path, whyUncovered(t, e, opt)})
@@ -343,8 +345,8 @@ func describe(t *tree, name digest, label string, opt *Options) Snapshot {
 
 func whyUncovered(t *tree, e *entry, opt *Options) string {
 	switch root := t.get("."); {
-	case e.has(closed):
-		return "it is ignored, and too large to be watched"
+	case e.has(watched) && e.has(closed):
+		return "it is not backed up, and too large to be watched"
 	case ignored(opt.Ignore, e.Path):
 		return "it is ignored"
 	case e.kind() == kindOther:

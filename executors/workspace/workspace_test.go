@@ -347,3 +347,23 @@ func TestIgnored(t *testing.T) {
 		t.Error("a bad pattern was taken")
 	}
 }
+
+// A workspace whose folder was removed or replaced says so, instead of finding it empty.
+func TestTheFolderItselfIsGone(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join(t.TempDir(), "root")
+	if err := os.Mkdir(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Open(Options{Root: root, StateDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for words, script := range map[string]string{"is gone": `rm -r root`, "was replaced": `rm -rf root; mkdir root`} {
+		sh(t, filepath.Dir(root), script)
+		if _, err := w.Snapshot(context.Background(), ""); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v", script, err)
+		}
+	}
+}
