@@ -23,6 +23,7 @@ import (
 
 // mcpCmd serves MCP on standard input and output, for a client that starts it.
 type mcpCmd struct {
+	backendFlags
 	InRun       string `name:"run" help:"The run to work in; started when it is not there. Otherwise a new one for this process." placeholder:"r_…"`
 	Ask         bool   `help:"Open questions also for clients that cannot show them; they get needs_input and answer with run_answer. Otherwise they get a hint at once." env:"TOOLSVC_MCP_ASK"`
 	KeepBrowser bool   `help:"Let the browser go on when the client goes away, so that a run can be taken up again with its tab." env:"TOOLSVC_MCP_KEEP_BROWSER"`
@@ -37,11 +38,31 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 		return &exit{exitInfrastructure, err}
 	}
 	log := common.logger(std)
+	var servers *backends // of the configuration; reached with the stack, and once
+	var surface *mcp.Surface
 	back := newBackground(ctx, log, func(ctx context.Context) (*stack.Stack, error) {
-		return common.open(ctx, std, stack.Options{Ephemeral: !c.KeepBrowser})
+		if servers == nil {
+			var err error
+			if servers, err = c.openBackends(ctx, common.StateDir, log); err != nil {
+				return nil, err
+			}
+			servers.to = surface
+		}
+		s, err := common.open(ctx, std, stack.Options{Ephemeral: !c.KeepBrowser, Toolsets: servers.toolsets})
+		if err == nil {
+			servers.keep = s.Store
+		}
+		return s, err
 	})
-	defer back.close()
-	surface, err := mcp.New(mcp.Options{Service: back, Registry: toolsets.Registry(), Events: back, Artifacts: back, Key: key,
+	defer func() {
+		back.close()
+		if servers != nil {
+			if err := servers.close(context.WithoutCancel(ctx)); err != nil {
+				log.Error("end the MCP servers", "error", err)
+			}
+		}
+	}()
+	surface, err = mcp.New(mcp.Options{Service: back, Registry: toolsets.Registry(), Events: back, Artifacts: back, Key: key,
 		Language: common.lang(nil), Ask: c.Ask, Run: c.InRun, Warm: back.start, Version: version(), Logger: log})
 	if err != nil {
 		return &exit{exitInfrastructure, err}

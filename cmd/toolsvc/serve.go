@@ -15,6 +15,7 @@ import (
 
 // serveCmd serves all surfaces.
 type serveCmd struct {
+	backendFlags
 	HTTP       string   `name:"http" help:"HTTP address." default:"127.0.0.1:7070" env:"TOOLSVC_HTTP"`
 	GRPC       string   `name:"grpc" help:"gRPC address." default:"127.0.0.1:7071" env:"TOOLSVC_GRPC"`
 	UIPort     int      `help:"Port of Temporal's UI; 0 keeps the last one, -1 switches it off." default:"0"`
@@ -36,10 +37,20 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 	}
 	defer grpcL.Close() //nolint:errcheck // the server closes it first
 
-	s, err := common.open(ctx, std, stack.Options{UIPort: c.UIPort, Ephemeral: c.EndBrowser})
+	servers, err := c.openBackends(ctx, common.StateDir, log)
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err := servers.close(context.WithoutCancel(ctx)); err != nil {
+			log.Error("end the MCP servers", "error", err)
+		}
+	}()
+	s, err := common.open(ctx, std, stack.Options{UIPort: c.UIPort, Ephemeral: c.EndBrowser, Toolsets: servers.toolsets})
+	if err != nil {
+		return err
+	}
+	servers.keep = s.Store
 	defer func() {
 		if err := s.Close(context.WithoutCancel(ctx)); err != nil {
 			log.Error("end", "error", err)
@@ -57,6 +68,7 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err != nil {
 		return &exit{exitInfrastructure, err}
 	}
+	servers.to = surface
 	srv, err := server.New(server.Options{Caller: s.Service, Registry: s.Service.Registry, MCP: surface.Handler(), Ready: s.Ready, AllowedHosts: c.AllowHost, Logger: log})
 	if err != nil {
 		return err

@@ -84,8 +84,10 @@ func (s *Surface) policy(c client) tool.Policy {
 
 // tell makes the call, and tells the client meanwhile what is going on.
 func (s *Surface) tell(ctx context.Context, c client, req tool.Request, token any) (*tool.Result, error) {
+	l, end := s.begin(ctx, c, req.CallID, token)
+	defer end()
 	watching, stop := context.WithCancel(ctx)
-	done := s.narrate(watching, c, req.RunID, req.CallID, token)
+	done := s.narrate(watching, l, req.RunID, req.CallID)
 	res, err := s.await(ctx, c, req, func(ctx context.Context) (*tool.Result, error) { return s.o.Service.Call(ctx, req, c.lang) })
 	stop()
 	<-done
@@ -265,8 +267,10 @@ func (s *Surface) resume(ctx context.Context, c client, spec *tool.Spec, r *sdk.
 		if !ok { // nobody has replied: ask again
 			return s.settle(ctx, c, r, res)
 		}
+		l, end := s.begin(ctx, c, p.Call, r.Params.GetProgressToken())
+		defer end()
 		watching, stop := context.WithCancel(ctx)
-		done := s.narrate(watching, c, p.Run, p.Call, r.Params.GetProgressToken())
+		done := s.narrate(watching, l, p.Run, p.Call)
 		next, answered, err := s.give(ctx, c, q, reply)
 		stop()
 		<-done

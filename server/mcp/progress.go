@@ -17,15 +17,15 @@ const logger = "toolsvc.narration"
 
 // narrate tells the client what is going on in one call, as progress where it gave a token, and as log messages where it set a level,
 // until ctx ends; done is closed when nothing more is sent, so no progress comes after the result.
-func (s *Surface) narrate(ctx context.Context, c client, runID, callID string, token any) (done <-chan struct{}) {
+func (s *Surface) narrate(ctx context.Context, l *live, runID, callID string) (done <-chan struct{}) {
+	c := l.client
 	closed := make(chan struct{})
-	if s.o.Events == nil || c.session == nil || token == nil && !s.logs(c) {
+	if s.o.Events == nil || c.session == nil || l.token == nil && !s.logs(c) {
 		close(closed)
 		return closed
 	}
 	go func() {
 		defer close(closed)
-		progress := 0.0
 		for e, err := range s.o.Events.Watch(ctx, runID, s.seen.after(runID)) {
 			if err != nil {
 				s.log.Warn("narration does not reach a client", "run", runID, "error", err)
@@ -40,12 +40,8 @@ func (s *Surface) narrate(ctx context.Context, c client, runID, callID string, t
 				s.log.Warn("an event of narration is broken", "run", runID, "event", e.ID, "error", err)
 				continue
 			}
-			if token != nil {
-				progress++
-				p := &sdk.ProgressNotificationParams{ProgressToken: token, Progress: progress, Message: n.Line()}
-				if c.session.NotifyProgress(ctx, p) != nil {
-					return // the client has gone
-				}
+			if l.tell(ctx, n.Line()) != nil {
+				return // the client has gone
 			}
 			if data, err := json.Marshal(n); err == nil {
 				//nolint:staticcheck // logging is deprecated, and still what old clients show

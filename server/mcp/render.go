@@ -67,14 +67,22 @@ func (s *Surface) pictures(ctx context.Context, c client, res *tool.Result) []sd
 	return out
 }
 
-// digests lists the content digests at the top of a result.
+// digests lists the content digests at the top of a result, alone or in lists.
 func digests(result json.RawMessage) []string {
 	ms, _ := members(result)
 	var out []string
 	for _, m := range ms {
-		var v string
-		if json.Unmarshal(m.value, &v) == nil && isDigest(v) {
-			out = append(out, v)
+		var one string
+		var several []string
+		if json.Unmarshal(m.value, &one) == nil {
+			several = []string{one}
+		} else if json.Unmarshal(m.value, &several) != nil {
+			continue
+		}
+		for _, v := range several {
+			if isDigest(v) {
+				out = append(out, v)
+			}
 		}
 	}
 	return out

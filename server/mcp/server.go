@@ -27,6 +27,7 @@ type Surface struct {
 
 	mu    sync.RWMutex
 	tools map[string]*tool.Spec // by MCP name
+	live  map[string]*live      // by call
 }
 
 // New makes a Surface. It fails when an option is missing, or when tools of the registry cannot be named in MCP.
