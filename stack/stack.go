@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"toolsvc/executors/browser"
+	"toolsvc/executors/browser/memory"
 	"toolsvc/executors/browser/vision"
 	"toolsvc/executors/browser/vision/ocr"
 	"toolsvc/gemini"
@@ -45,6 +46,9 @@ type Options struct {
 	NoWorker bool
 	// NoVision leaves out the vision source, for comparison.
 	NoVision bool
+	// NoMemory leaves out the heal memory, and Choose replaces how a remembered element is found again, for comparison.
+	NoMemory bool
+	Choose   memory.Chooser
 	// Gemini says how to reach the model; what it leaves open comes from the environment (GEMINI_API_KEY, …). Without a key there is none.
 	Gemini gemini.Options
 	// Toolsets are served beside toolsvc's own.
@@ -182,7 +186,11 @@ func openBrowser(o Options, keep *store.Store) (*browser.Executor, error) {
 	if !o.NoVision {
 		v = ocr.New(ocr.Options{})
 	}
-	return browser.New(browser.Options{StateDir: filepath.Join(o.StateDir, "browser"), ChromiumPath: o.ChromiumPath, Vision: v, Artifacts: artifacts{keep},
+	var remembers *memory.Memory
+	if !o.NoMemory {
+		remembers = memory.New(keep, nil)
+	}
+	return browser.New(browser.Options{Memory: remembers, Choose: o.Choose, StateDir: filepath.Join(o.StateDir, "browser"), ChromiumPath: o.ChromiumPath, Vision: v, Artifacts: artifacts{keep},
 		DeviceScaleFactor: o.DeviceScaleFactor, EndBrowser: o.Ephemeral, MaxSessions: o.MaxSessions})
 }
 

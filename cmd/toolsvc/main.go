@@ -58,6 +58,7 @@ type cli struct {
 	Pause  pauseCmd  `cmd:"" help:"Pause a run between two steps."`
 	Resume resumeCmd `cmd:"" help:"Let a paused run go on."`
 	Cancel cancelCmd `cmd:"" help:"Cancel a run."`
+	Memory memoryCmd `cmd:"" help:"Show, or erase, what is remembered of elements of pages that were acted on with success."`
 	Doctor doctorCmd `cmd:"" help:"Say what is there and what is missing, with the fix for each."`
 	Demo   demoCmd   `cmd:"" help:"Run the main job on a local page full of failures."`
 }

@@ -60,7 +60,7 @@ func reference(app *kong.Application) string {
 	p("`toolsvc --help` and `toolsvc <command> --help` say the same. Results go to standard output; narration, logs and mistakes to standard error.\n\n")
 	p("| command | |\n|---|---|\n")
 	for _, c := range app.Leaves(true) {
-		p("| [toolsvc %s](#toolsvc-%s) | %s |\n", c.Path(), c.Path(), cell(c.Help))
+		p("| [toolsvc %s](#toolsvc-%s) | %s |\n", c.Path(), strings.ReplaceAll(c.Path(), " ", "-"), cell(c.Help))
 	}
 	for _, c := range app.Leaves(true) {
 		p("\n## toolsvc %s\n\n%s\n", c.Path(), c.Help)
