@@ -104,8 +104,9 @@ func BenchmarkSnapshot(b *testing.B) {
 func BenchmarkFloor(b *testing.B) {
 	p := open(b, counter)
 	s := p.x.pool.sessions[p.run].tab.Session()
-	ctx, yes := context.Background(), true
+	ctx, yes, laps := context.Background(), true, stages{}
 	for b.Loop() {
+		start := time.Now()
 		r, err := devtools.Call(ctx, s, runtime.Evaluate, runtime.EvaluateParams{AwaitPromise: &yes, ReturnByValue: &yes, Expression: `new Promise(done=>{
 			const b=[...document.querySelectorAll('button')].find(x=>x.textContent==='Play'),f=()=>{const r=b.getBoundingClientRect();return [r.x+r.width/2,r.y+r.height/2]};
 			requestAnimationFrame(()=>requestAnimationFrame(()=>{const [x,y]=f();document.elementFromPoint(x,y)===b&&done({x,y})}))})`})
@@ -126,6 +127,28 @@ func BenchmarkFloor(b *testing.B) {
 		}
 		if _, err := second.Wait(ctx); err != nil {
 			b.Fatal(err)
+		}
+		laps["total"] = append(laps["total"], time.Since(start))
+	}
+	b.ReportMetric(laps.median("total"), "total-ms")
+}
+
+// crowd is a page of about n elements, with one small panel that holds the button.
+func crowd(n int) string {
+	return fmt.Sprintf(`<section aria-label="Now playing">%s</section><main><script>{let s='';for(let i=0;i<%d;i++)s+='<div class=row><span>Track '+i+'</span><a href=#t'+i+'>Open '+i+'</a></div>';document.write(s)}</script></main>`, counter, n/3)
+}
+
+// BenchmarkScopedClick is a whole attempt at a click in a panel of a page of so many elements. The time must not grow with the page.
+func BenchmarkScopedClick(b *testing.B) {
+	for _, src := range []tool.Source{tool.SourceAX, tool.SourceCDP} {
+		for _, n := range []int{100, 1000, 5000, 20000} {
+			b.Run(fmt.Sprintf("%s/%d", src, n), func(b *testing.B) {
+				p, s := open(b, crowd(n)), stages{}
+				for b.Loop() {
+					s.attempt(b, p, src, "click", clickOn("Play", "role", "button", "within", "Now playing"), tool.EffectConfirmed)
+				}
+				s.report(b)
+			})
 		}
 	}
 }

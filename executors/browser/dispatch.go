@@ -238,7 +238,7 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 		return a.loc.frame.Eval(ctx, &ok, "put", a.loc.id, a.act.text)
 	}
 	if s.Editor {
-		return a.enterEditor(ctx, s)
+		return a.enterEditor(ctx, s, want)
 	}
 	before, err := a.holds(ctx, want)
 	if err != nil {
@@ -285,8 +285,9 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 	return a.tab.TypeText(ctx, a.loc.frame, "", text)
 }
 
-// enterEditor replaces the text of an editor, or adds to its end, by the keys that editors know.
-func (a *attempt) enterEditor(ctx context.Context, s fieldState) error {
+// enterEditor replaces the text of an editor, or adds to its end, by the keys that editors know. Where the editor made something else of what was
+// typed, because it indents or closes brackets by itself, all of it is pasted instead, which editors leave as it is.
+func (a *attempt) enterEditor(ctx context.Context, s fieldState, want string) error {
 	keys := []string{"Control+a", "Delete"}
 	if a.act.append {
 		keys = []string{"Control+End"}
@@ -305,7 +306,21 @@ func (a *attempt) enterEditor(ctx context.Context, s fieldState) error {
 	if a.act.text == "" {
 		return nil
 	}
-	return a.tab.TypeText(ctx, a.loc.frame, a.act.text, "")
+	if err := a.tab.TypeText(ctx, a.loc.frame, a.act.text, ""); err != nil {
+		return err
+	}
+	var is bool
+	if err := a.loc.frame.Eval(ctx, &is, "editorHolds", a.loc.id, want, 300); err != nil || is {
+		return err
+	}
+	all, err := page.ParseKey("Control+a")
+	if err != nil {
+		return err
+	}
+	if err := a.tab.Press(ctx, a.loc.frame, all); err != nil {
+		return err
+	}
+	return a.loc.frame.Eval(ctx, nil, "pasteText", a.loc.id, want)
 }
 
 // lastKey splits off the last character where a keyboard has a key for it that types it.

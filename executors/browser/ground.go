@@ -94,6 +94,7 @@ type domQuery struct {
 	Near     string `json:"near,omitempty"`
 	Within   string `json:"within,omitempty"`
 	Nth      int    `json:"nth,omitempty"`
+	Role     string `json:"role,omitempty"`
 	Ref      int    `json:"ref,omitempty"`
 	// Options asks for the options of closed lists as well.
 	Options bool `json:"options,omitempty"`
@@ -217,7 +218,7 @@ type finding struct {
 // startFind starts the search in the DOM.
 func (a *attempt) startFind(ctx context.Context) *finding {
 	t := a.act.target
-	fd := &finding{query: domQuery{Name: str(t.Name), Selector: str(t.Selector), Near: str(t.Near), Within: str(t.Within), Options: str(t.Role) == "option"}}
+	fd := &finding{query: domQuery{Name: str(t.Name), Selector: str(t.Selector), Near: str(t.Near), Within: str(t.Within), Role: str(t.Role), Options: str(t.Role) == "option"}}
 	if t.Nth != nil {
 		fd.query.Nth = *t.Nth
 	}

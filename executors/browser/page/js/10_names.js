@@ -25,16 +25,29 @@ function walk(root, f) {
   }
 }
 
-// roots are the document and all open shadow trees in it. They are looked for again when something changed, at most ten times a second.
-let rootsNow = null, rootsAt = 0, rootsBatch = -1;
+// roots are the document and all open shadow trees in it; customs the elements of names that the page made up, which may hold closed ones. They
+// are looked for again when elements came in, and from time to time, because a tree may be attached to an element that is there: at most ten
+// times a second, and on large pages so seldom that the looking takes no more than a hundredth of the time.
+let rootsNow = null, rootsAt = 0, rootsCost = 0, customs = [];
 function roots() {
   const t = performance.now();
-  if (rootsNow && rootsBatch === seen.batches && t - rootsAt < 100) return rootsNow;
-  rootsNow = [document]; rootsAt = t; rootsBatch = seen.batches;
-  walk(document, e => { if (e.shadowRoot) rootsNow.push(e.shadowRoot); });
-  for (const w of closedRoots) { const r = w.deref(); if (!r) closedRoots.delete(w); else if (r.isConnected && !rootsNow.includes(r)) { rootsNow.push(r); walk(r, e => { if (e.shadowRoot && !rootsNow.includes(e.shadowRoot)) rootsNow.push(e.shadowRoot); }); } }
+  if (rootsNow && t - rootsAt < Math.max(100, 100 * rootsCost)) return rootsNow;
+  rootsNow = [document]; rootsAt = t; customs = [];
+  const visit = e => { if (e.shadowRoot) rootsNow.push(e.shadowRoot); if (e.localName.includes('-')) customs.push(e); };
+  walk(document, visit);
+  for (const w of closedRoots) { const r = w.deref(); if (!r) closedRoots.delete(w); else if (r.isConnected && !rootsNow.includes(r)) { rootsNow.push(r); walk(r, e => { if (!e.shadowRoot || !rootsNow.includes(e.shadowRoot)) visit(e); }); } }
   for (const r of rootsNow) observeRoot(r);
+  rootsCost = performance.now() - t;
   return rootsNow;
+}
+
+// newcomer takes in an element that came into the document: one that has, or may have, a shadow tree changes what roots finds.
+function newcomer(n) {
+  if (!rootsNow) return;
+  if (n.shadowRoot || n.localName.includes('-')) { rootsNow = null; return; }
+  if (!n.firstElementChild) return;
+  const w = document.createTreeWalker(n, NodeFilter.SHOW_ELEMENT);
+  for (let e = w.nextNode(); e; e = w.nextNode()) if (e.shadowRoot || e.localName.includes('-')) { rootsNow = null; return; }
 }
 
 // Closed shadow trees are handed in from outside, because scripts cannot reach them by themselves.
@@ -44,11 +57,13 @@ function addRoot(r) {
   closedKnown.add(r);
   closedRoots.add(new WeakRef(r));
   rootsNow = null;
+  asked();
 }
 const rootOfHost = h => { for (const w of closedRoots) { const r = w.deref(); if (r && r.host === h) return r; } return null; };
 
 // closedHosts are elements that may hold a closed shadow tree, each told once.
 function closedHosts() {
+  asked();
   const out = [];
   for (const r of roots()) for (const e of r.querySelectorAll('*')) {
     if (!e.tagName.includes('-') && !/^(DIV|SPAN|SECTION|MAIN|ARTICLE|ASIDE|NAV|HEADER|FOOTER|P)$/.test(e.tagName)) continue;
@@ -57,6 +72,19 @@ function closedHosts() {
     hostsAsked.add(e);
     out.push(e);
   }
+  return out;
+}
+
+// union is the elements under a root that any of some simple selectors matches, in no order. The browser answers each of them at once, from an
+// index or by one comparison an element; a list of them in one query it compares with every element.
+function union(root, selectors) {
+  const out = new Set();
+  for (const s of selectors) for (const e of root.querySelectorAll(s)) out.add(e);
+  return out;
+}
+function unionAll(selectors) {
+  const out = [];
+  for (const r of roots()) for (const e of union(r, selectors)) out.push(e);
   return out;
 }
 

@@ -45,7 +45,7 @@ function batch(records) {
   const own = t - seen.lastInput < 400 || !seen.loaded || t - seen.loaded < 150; // what input or loading causes is not the page's own doing
   let noise = !own;
   for (const r of records) {
-    if (r.type === 'childList') for (const n of r.addedNodes) if (n.nodeType === 1 && n.shadowRoot) observeRoot(n.shadowRoot);
+    if (r.type === 'childList') for (const n of r.addedNodes) if (n.nodeType === 1) { if (n.shadowRoot) observeRoot(n.shadowRoot); newcomer(n); }
     if (armed) armed.note(r, t);
     if (!own && remember(r, t).n < 3) noise = false;
   }

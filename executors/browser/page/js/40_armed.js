@@ -40,7 +40,7 @@ class Armed {
     this.block = !!o.block;       // the action is meant for another frame: no mouse event may reach this one
     this.mode = o.mode || 'mouse';
     this.at = now();
-    this.base = fingerprint();
+    this.base = stateNow();
     this.heard = {};              // trusted events that reached el (or the page, without el), by type
     this.elsewhere = {};          // trusted events that reached something else
     this.blocked = 0;
@@ -223,7 +223,7 @@ class Armed {
   // report says what is known of the effect so far.
   report() {
     this.lookAtAnimations();
-    const {n, late} = this.net(), base = this.base, cur = fingerprint();
+    const {n, late} = this.net(), base = this.base, cur = stateNow();
     const changes = [];
     for (const k of ['form', 'storage', 'style', 'media', 'url', 'layer', 'scroll']) if (base[k] !== cur[k]) changes.push(k);
     const f = deepActive();
@@ -281,14 +281,16 @@ function hash(h, s) {
 
 const MAX_HASHED = 65536;
 
-// fingerprint sums up what can change without a mutation.
-function fingerprint() {
+// stateNow sums up what can change without a mutation.
+function stateNow() {
   let form = 7, media = '', n = 0;
-  for (const e of queryAll('input,textarea,select')) {
-    if (++n > 2000) break;
+  let open = 0;
+  for (const e of unionAll(['input', 'textarea', 'select', 'video', 'audio', '[popover]'])) {
+    if (e.hasAttribute('popover')) { try { if (e.matches(':popover-open')) open++; } catch { open = 0; } }
+    if (/^(VIDEO|AUDIO)$/.test(e.tagName)) { media += [e.paused, e.ended, e.muted, e.volume, e.currentSrc].join() + ';'; continue; }
+    if (!/^(INPUT|TEXTAREA|SELECT)$/.test(e.tagName) || ++n > 2000) continue;
     form = hash(form, e.tagName === 'SELECT' ? [...e.selectedOptions].map(o => o.index).join() : e.type === 'checkbox' || e.type === 'radio' ? (e.indeterminate ? 'i' : '') + e.checked : e.value.slice(0, 2000));
   }
-  for (const m of queryAll('video,audio')) media += [m.paused, m.ended, m.muted, m.volume, m.currentSrc].join() + ';';
   let storage = 3;
   try {
     for (const s of [localStorage, sessionStorage]) {
@@ -301,7 +303,7 @@ function fingerprint() {
   for (const s of [...document.styleSheets].slice(0, 100)) { let c = -1; try { c = s.cssRules.length; } catch { c = -1; } style += c + (s.disabled ? 'd' : '') + ','; }
   for (const r of roots()) if (r.adoptedStyleSheets) for (const s of r.adoptedStyleSheets) style += '+' + s.cssRules.length;
   let layer = document.fullscreenElement ? 'f' : '';
-  try { layer += queryAll(':popover-open').length; } catch { layer += '0'; }
+  layer += open;
   return {form, media, storage, style, url: location.href, layer, scroll: armed && armed.scrolled ? 1 : 0};
 }
 

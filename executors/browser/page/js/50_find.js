@@ -141,11 +141,47 @@ function candidate(e, q, near) {
 const details = ids => ids.map(i => { const e = element(i); return e ? {id: i, within: containers(e), near: nearText(e), path: path(e)} : {id: i, within: [], near: '', path: ''}; });
 
 const tight = s => (s || '').replace(/[\s\u00a0\u200b]+/g, '').toLowerCase(); // texts are compared without spaces: block elements part words without any
+const GATHERED = ['button', 'a', 'area', 'input', 'select', 'textarea', 'summary', 'option', 'label', 'img', 'iframe', 'canvas', '[role]', '[contenteditable]', '[onclick]', '[onmousedown]',
+  '[onpointerdown]', '[tabindex]', '[aria-label]', '[aria-labelledby]', '[title]', '[alt]', '[placeholder]'];
 const MAX_GATHERED = 3000, MAX_PARTIAL = 40;
 
 // gather returns the elements that a query may mean, in document order: all whose text or label is the wanted one, and some that hold it.
 // It errs on the side of too many.
-function gather(q) {
+// sieve is a quick test that every text passes which tight would make hold the wanted one. Most texts of a page fail it, and are not looked at
+// any further.
+function sieve(want) {
+  if (want.length > 200 || /[\u0130\u0131\u0307\u017f\u212a\u212b]/.test(want)) return {test: () => true}; // letters whose case is not one to one
+  try { return new RegExp([...want].map(c => c.replace(/[.*+?^${}()|[\]\\\/]/g, '\\$&')).join('[\\s\\u200b]*'), 'iu'); } catch { return {test: () => true}; }
+}
+
+// scopes are the parts of the page that may be what is called so, found from their names; more than they are, never fewer. An empty list says
+// that nothing is called exactly so. Only of the page itself: what is around a frame counts for all that is in it.
+function scopes(within) {
+  if (window !== top) return [];
+  const want = tight(within), re = sieve(want), out = new Set();
+  if (!want) return [];
+  const is = s => typeof s === 'string' && s.length <= 400 && re.test(s) && tight(s) === want;
+  const add = e => { if (e && e !== document.body && e !== document.documentElement) out.add(e); };
+  for (const r of roots()) {
+    for (const e of union(r, ['[aria-label]', '[title]', '[aria-labelledby]', '[data-testid]', '[data-panel]', '[id]', '[name]'])) {
+      if (is(attr(e, 'aria-label')) || is(attr(e, 'title')) || is(attr(e, 'data-testid')) || is(attr(e, 'data-panel')) || is(e.id) || is(attr(e, 'name'))) add(e);
+      else if (e.hasAttribute('aria-labelledby') && is(byIDs(e, attr(e, 'aria-labelledby')))) add(e);
+    }
+    for (const h of union(r, HEADING.split(',').concat(['th', 'td', '[role=rowheader]', '[role=cell]', 'tr', 'li', '[role=row]', '[role=listitem]']))) {
+      const t = h.textContent;
+      if (t.length > 400 || !re.test(t) || tight(t) !== want && !is(textOf(h))) continue;
+      add(h);
+      for (let p = up(h), i = 0; p && p !== document.body && i < 3; p = up(p), i++) add(p); // what it heads, or is in
+      const d = h.closest('dialog,[role=dialog],[role=alertdialog],header,hgroup,table,fieldset,figure,details,tr,li,[role=row],[role=listitem]');
+      if (d) { add(d); if (/^(HEADER|HGROUP)$/.test(d.tagName)) add(up(d)); }
+      if (up(h) === document.body) return []; // it heads the page
+    }
+  }
+  const list = [...out];
+  return list.filter(e => !list.some(o => o !== e && contains(o, e)));
+}
+
+function gather(q, parts) {
   if (q.ref) { const e = alive(element(q.ref)); return e && e.isConnected ? [e] : []; }
   if (q.selector) {
     let list;
@@ -154,15 +190,16 @@ function gather(q) {
   }
   const want = tight(q.name);
   if (!want) return [];
-  const whole = new Set(), part = new Set();
+  const whole = new Set(), part = new Set(), re = sieve(want);
   const offer = (e, s) => {
-    if (typeof s !== 'string' || !s || s.length > 2000) return false;
+    if (typeof s !== 'string' || !s || s.length > 2000 || !re.test(s)) return false;
     const t = tight(s);
     if (t === want) whole.add(e); else if (t.includes(want)) part.add(e); else return false;
     return true;
   };
-  for (const root of roots()) {
-    for (const e of root.querySelectorAll(INTERACTIVE + ',' + HANDLED + ',label,img,iframe,canvas,[aria-label],[aria-labelledby],[title],[alt],[placeholder],[role]')) {
+  const where = parts ? parts.concat(roots().filter(r => r instanceof ShadowRoot && parts.some(p => contains(p, r.host)))) : roots();
+  for (const root of where) {
+    for (const e of union(root, GATHERED)) {
       const given = offer(e, attr(e, 'aria-label')) | offer(e, attr(e, 'placeholder')) | offer(e, attr(e, 'title')) | offer(e, attr(e, 'alt')) | offer(e, attr(e, 'data-label'));
       if (given) continue;
       if (e.hasAttribute('aria-labelledby')) offer(e, byIDs(e, attr(e, 'aria-labelledby')));
@@ -199,12 +236,12 @@ function order(a, b) {
 }
 
 // merge drops what stands for something else in the list: a label for its field, a wrapper for what it wraps.
-function merge(list) {
+function merge(list, wanted) {
   const set = new Set(list), drop = new Set();
   for (const x of list) {
     if (x.tagName === 'LABEL' && x.control && set.has(x.control)) drop.add(x);
     for (let p = up(x), i = 0; p && i < 40; p = up(p), i++) {
-      if (!set.has(p)) continue;
+      if (!set.has(p) || wanted && role(p) === wanted && role(x) !== wanted) continue; // a region is not its heading, where the region is asked for
       const xi = interactive(x), pi = interactive(p);
       if (!pi && (xi || sameText(x, p))) drop.add(p);                              // the inner one says it all
       else if (pi && xi && role(x) !== 'generic' && sameText(x, p)) drop.add(p);
@@ -217,10 +254,12 @@ const sameText = (a, b) => tight(name(a) || a.textContent) === tight(name(b) || 
 
 // find answers a query: {name, selector, ref, near, within, nth}. A broken selector is an error.
 function find(q) {
-  let list = gather(q);
+  const parts = q.within && q.name && !q.selector && !q.ref ? scopes(q.within) : [];
+  let list = parts.length ? gather(q, parts) : null;
+  if (!list || !list.length) list = gather(q);
   if (!list) return {error: 'bad selector'};
   const total = list.length;
-  list = merge(list);
+  list = merge(list, q.role);
   const shown = list.filter(e => visible(e) || (e.labels && [...e.labels].some(visible)) || editorHost(e));
   if (shown.length || !(q.selector || q.ref)) list = shown;
   const near = q.near ? besides(list, q.near) : null;
@@ -234,18 +273,28 @@ function find(q) {
   return {total, found: found.some(f => f.visible) ? found.filter(f => f.visible || q.selector || q.ref) : found};
 }
 
-// surfaces tells what a DOM search cannot see into, and how busy the page is.
+// surfaces tells what a DOM search cannot see into, and how busy the page is. What was found is good for a moment, as long as nothing changes.
+let surfacesNow = null, surfacesAt = 0, surfacesRecords = -1;
 function surfaces() {
-  const big = e => { const b = e.getBoundingClientRect(); return b.width * b.height > 1500 && visible(e); };
-  let opaque = queryAll('canvas,embed,object').filter(big).length, pictures = queryAll('img,svg,input[type=image]').filter(e => big(e) && !name(e)).length;
-  for (const r of roots()) for (const e of r.querySelectorAll('*')) if (e.tagName.includes('-') && !e.shadowRoot && !rootOfHost(e) && !e.childElementCount && big(e)) opaque++;
-  return {opaque, pictures, hosts: closedHostCount(), elements: document.getElementsByTagName('*').length, busy: document.readyState !== 'complete' || !still(400) || !!document.querySelector('[aria-busy=true]'), ready: document.readyState, age: now() - seen.started};
+  const t = now();
+  if (!surfacesNow || surfacesRecords !== seen.records || t - surfacesAt > 250) {
+    const big = e => { const b = e.getBoundingClientRect(); return b.width * b.height > 1500 && visible(e); };
+    let opaque = unionAll(['canvas', 'embed', 'object']).filter(big).length;
+    const pictures = unionAll(['img', 'svg', 'input']).filter(e => (e.tagName !== 'INPUT' || e.type === 'image') && big(e) && !name(e)).length;
+    for (const e of customs) if (e.isConnected && !e.shadowRoot && !rootOfHost(e) && !e.childElementCount && big(e)) opaque++;
+    surfacesNow = {opaque, pictures, hosts: closedHostCount(), elements: document.getElementsByTagName('*').length};
+    surfacesAt = t; surfacesRecords = seen.records;
+  }
+  return {...surfacesNow, busy: document.readyState !== 'complete' || !still(400) || !!document.querySelector('[aria-busy=true]'), ready: document.readyState, age: t - seen.started};
 }
+// asked forgets what surfaces found, because hosts were asked since.
+const asked = () => { surfacesNow = null; };
 
 // closedHostCount counts elements that have not been asked yet whether they hold a closed shadow tree.
 function closedHostCount() {
   let n = 0;
-  for (const r of roots()) for (const e of r.querySelectorAll(':defined')) if (e.tagName.includes('-') && !e.shadowRoot && !hostsAsked.has(e)) n++;
+  roots();
+  for (const e of customs) if (e.isConnected && !e.shadowRoot && !hostsAsked.has(e) && e.matches(':defined')) n++;
   if (document.body) for (const e of document.body.querySelectorAll('div:empty,span:empty,section:empty')) if (!e.shadowRoot && !hostsAsked.has(e) && n < 30 && e.getClientRects().length && e.getBoundingClientRect().height > 8) n++;
   return n;
 }

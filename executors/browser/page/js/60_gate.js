@@ -132,7 +132,7 @@ function carried(e) {
 
 // Pulse counts the frames over which a box stood still. Only frames that were really drawn tell that something stands still: on a machine
 // that starves, a moving box looks the same for as long as no frame comes. Where nothing is drawn at all, many such looks stand for one.
-const CARRIED_FRAMES = 6, UNDRAWN = 4;
+const CARRIED_FRAMES = 6, UNDRAWN = 2;
 class Pulse {
   constructor() { this.n = 0; this.last = 0; this.blanks = 0; }
   reset() { this.n = 0; this.blanks = 0; }
@@ -167,7 +167,8 @@ async function gate(o) {
       const b = boxOf(e);
       if (same(b, box)) step(); else { pulse.reset(); box = b; moved = true; }
     }
-    if (pulse.still(rides) && visible(stand(e))) {
+    const late = now() >= end && !moved && !replaced && !rides; // hardly a frame was drawn, and in none of them did it move
+    if ((pulse.still(rides) || late) && visible(stand(e))) {
       if (!enabled(e)) { const lacks = lacking(e); if (now() - since >= (o.patience || 0) * (lacks.length ? 1 : 4)) return {failure: 'disabled', lacking: lacks, words: describe(e)}; }
       else if (!o.pointer) break;
       else {

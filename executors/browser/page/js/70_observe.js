@@ -119,9 +119,10 @@ function pageText(root = document.body) {
   return s.length > MAX_TEXT ? s.slice(0, MAX_TEXT) : s;
 }
 
-function modals() {
+function modals(list) {
   const out = [];
-  for (const e of queryAll('dialog[open],[role=dialog],[role=alertdialog],[aria-modal=true]')) {
+  for (const e of list) {
+    if (!e.matches('dialog[open],[role=dialog],[role=alertdialog],[aria-modal=true]')) continue;
     if (!painted(e) || out.some(o => contains(o.e, e))) continue;
     if (e.tagName === 'DIALOG' && !e.matches(':modal') && attr(e, 'aria-modal') !== 'true' && attr(e, 'role') === null) continue;
     const h = e.querySelector(HEADING);
@@ -135,15 +136,16 @@ function modals() {
 
 // observe takes evidence. o: {target, elements, text, mark}
 function observe(o) {
-  if (o.mark) marked = {call: o.mark, at: now(), target: o.target || 0, base: fingerprint()};
-  const dialogs = modals();
+  if (o.mark) marked = {call: o.mark, at: now(), target: o.target || 0, base: stateNow()};
+  const list = unionAll(['dialog', '[role=dialog]', '[role=alertdialog]', '[aria-modal]', '[role=alert]', 'video', 'audio']).sort((a, b) => a === b ? 0 : order(a, b));
+  const dialogs = modals(list);
   const errors = [];
-  for (const e of queryAll('[role=alert]')) { const t = clip(norm(textOf(e)), 500); if (t && painted(e) && !errors.includes(t)) errors.push(t); if (errors.length >= MAX_LIST) break; }
+  for (const e of list) { if (attr(e, 'role') !== 'alert') continue; const t = clip(norm(textOf(e)), 500); if (t && painted(e) && !errors.includes(t)) errors.push(t); if (errors.length >= MAX_LIST) break; }
   for (const d of dialogs) if (d.error && !errors.includes(d.text)) errors.push(d.text);
   return {
     url: location.href, title: document.title, ready: document.readyState === 'complete', state: document.readyState,
     modals: dialogs.map(d => ({name: d.name, text: d.text, error: d.error, id: d.id})), errors,
-    media: queryAll('video,audio').slice(0, MAX_LIST).map(m => ({paused: m.paused, current_time: m.currentTime || 0, ended: m.ended})),
+    media: list.filter(e => /^(VIDEO|AUDIO)$/.test(e.tagName)).slice(0, MAX_LIST).map(m => ({paused: m.paused, current_time: m.currentTime || 0, ended: m.ended})),
     text: o.text ? pageText() : '',
     target: o.target ? target(o.target) : null,
     elements: (o.elements || []).map(ask),
@@ -156,7 +158,7 @@ let marked = null;
 function recall(call) {
   const mine = x => !!x && typeof x.call === 'string' && x.call.startsWith(call + '/');
   const known = mine(marked), hit = mine(armed) && (!known || armed.call === marked.call);
-  const cur = fingerprint();
+  const cur = stateNow();
   return {
     known: known || hit, armed: hit ? armed.report() : null, target: hit && armed.el ? number(armed.el) : known ? marked.target : 0,
     moved: known ? Object.keys(marked.base).filter(k => k !== 'scroll' && marked.base[k] !== cur[k]) : [],

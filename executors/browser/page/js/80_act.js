@@ -30,6 +30,19 @@ function holds(id, text) {
   return {same: v === text, empty: v === '', length: v.length, hash: hash(7, v)};
 }
 
+// editorHolds resolves to whether an editor comes to hold the text, within max ms: it draws its lines with the next frame.
+const editorHolds = (id, text, max) => until(() => { const e = alive(element(id)); return !!e && fieldText(e) === text; }, max);
+
+// pasteText gives a field text as a paste does.
+function pasteText(id, text) {
+  const e = alive(element(id));
+  if (!e) return false;
+  const data = new DataTransfer();
+  data.setData('text/plain', text);
+  e.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true, composed: true}));
+  return true;
+}
+
 // put sets a value where typing is impossible (dates, colours, sliders) or must be undone, with the events that a user's change has.
 function put(id, value) {
   const e = alive(element(id));

@@ -3,5 +3,5 @@ globalThis.__toolsvc = {
   scrollBox, scrollTo, intoView, together, middle, drawn, choices, ownOption, fileField, filesOf, emptyFiles, setOptions, keyFor, restoreFocus, closer, rectOf, pageSize, read, snapshot, element, number, frame, describe, roots, alive, visible, enabled, stand, names, deepActive,
   settle: o => armed ? armed.settle(o) : Promise.resolve(null), report: () => armed ? armed.report() : null,
   hasFocus: () => document.hasFocus() && !/^I?FRAME$/.test((document.activeElement || {}).tagName || ''), target, scrolled: () => ({X: scrollX, Y: scrollY}),
-  storageNow, sinceChange: () => now() - seen.last, seen, frameNumber: 0, frameNo: n => { const t = globalThis.__toolsvc; if (!t.frameNumber && n) t.frameNumber = n; return t.frameNumber; },
+  editorHolds, pasteText, storageNow, sinceChange: () => now() - seen.last, seen, frameNumber: 0, frameNo: n => { const t = globalThis.__toolsvc; if (!t.frameNumber && n) t.frameNumber = n; return t.frameNumber; },
 };
