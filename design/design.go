@@ -15,7 +15,7 @@ var _ = API("toolsvc", func() {
 	Meta("openapi:example", "false")              // Goa invents examples; ours stand with the tools
 	Meta("protoc:cmd", "go", "tool", "protolite") // no protoc on the user's machine
 	Server("toolsvc", func() {
-		Services("tools")
+		Services("tools", "runs")
 		Host("localhost", func() {
 			URI("http://127.0.0.1:7070")
 			URI("grpc://127.0.0.1:7071")

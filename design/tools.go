@@ -7,18 +7,15 @@ import (
 var _ = Service("tools", func() {
 	Description("The catalogue of tools, and calls to them.")
 
-	for _, name := range []string{"invalid_parameter", "unknown_tool", "unknown_run", "run_ended", "run_full", "payload_too_large",
-		"too_many_calls", "unavailable", "internal"} {
-		Error(name, problemType)
-	}
-
+	problems("invalid_parameter", "unknown_tool", "unknown_run", "run_ended", "run_full", "payload_too_large", "too_many_calls", "key_reused",
+		"forbidden", "unavailable", "internal")
 	HTTP(func() {
 		Path("/v1/tools")
-		problem("internal", StatusInternalServerError, "A fault of toolsvc itself. The text says whether a call may have been made.")
+		httpProblems("forbidden", "internal")
 	})
 	GRPC(func() {
 		Package("toolsvc.tools.v1")
-		Response("internal", CodeInternal)
+		grpcProblems("forbidden", "internal")
 	})
 
 	Method("list", func() {
@@ -47,11 +44,11 @@ var _ = Service("tools", func() {
 		HTTP(func() {
 			GET("/{tool}")
 			Response(StatusOK)
-			problem("unknown_tool", StatusNotFound, "There is no such tool; nearest lists names that are near.")
+			httpProblems("unknown_tool")
 		})
 		GRPC(func() {
 			Response(CodeOK)
-			Response("unknown_tool", CodeNotFound)
+			grpcProblems("unknown_tool")
 		})
 	})
 
@@ -62,10 +59,7 @@ var _ = Service("tools", func() {
 		Payload(func() {
 			Field(1, "tool", String, "toolset.tool", func() { Example("browser.click") })
 			Field(2, "arguments", Bytes, "The payload, as the tool's payload schema says; none is the same as {}", rawJSON)
-			Field(3, "run", String, "Run to make the call in, started when it is not there; a run of this one call without it", func() {
-				Pattern(`^r_[A-Za-z0-9_-]{1,62}$`)
-				Example("r_4mwhq6zt2c9xk7bnv5sd3jyp8a")
-			})
+			Field(3, "run", String, "Run to make the call in, started when it is not there; a run of this one call without it", runPattern)
 			Field(4, "lang", String, "Language of the narration, as a BCP 47 tag: en, ko or ja; any other is told in English", func() {
 				MaxLength(35)
 				Example("en")
@@ -74,6 +68,14 @@ var _ = Service("tools", func() {
 				MaxLength(1000)
 				Example("ko, en;q=0.5")
 			})
+			Field(5, "repair", String, "How far the payload may be corrected: none, syntax, lossless (the default), model, or person, which asks for what is missing. A run that is there keeps its own policy", func() {
+				Enum("none", "syntax", "lossless", "model", "person")
+			})
+			Field(6, "ask", Boolean, "Whether a person may be asked where a target is ambiguous or an outcome unknown; the call then waits")
+			Field(7, "approve", String, "What becomes of a call that needs an approval: ask (the default), deny, or allow, which takes the scope approve", func() {
+				Enum("ask", "allow", "deny")
+			})
+			Attribute("idempotency_key", String, "Makes a repeated request return what the first one came to; 1 to 255 characters, chosen by the client", idempotencyKey)
 			Required("tool", "arguments")
 		})
 		Result(func() {
@@ -87,10 +89,14 @@ var _ = Service("tools", func() {
 			POST("/{tool}")
 			Param("run")
 			Param("lang")
+			Param("repair")
+			Param("ask")
+			Param("approve")
 			Header("accept_language:Accept-Language")
+			Header("idempotency_key:Idempotency-Key")
 			Body("arguments")
 			Response(StatusOK, func() {
-				Description("The call has ended, well or not: a tool that failed says so in its ToolResult.")
+				Description("The call has ended, well or not: a tool that failed says so in its ToolResult; or it waits for an answer, and its status is needs_input.")
 				Header("outcome:Toolsvc-Outcome")
 				Body("result")
 			})
@@ -100,37 +106,15 @@ var _ = Service("tools", func() {
 				Header("outcome:Toolsvc-Outcome")
 				Body("result")
 			})
-			problem("invalid_parameter", StatusBadRequest, "A parameter is not as it must be. Nothing was called.")
-			notFound := "There is no such run; with the code unknown_tool, no such tool, and nearest lists names that are near. Nothing was called."
-			problem("unknown_tool", StatusNotFound, notFound)
-			problem("unknown_run", StatusNotFound, notFound)
-			problem("run_ended", StatusConflict, "The run takes no more calls. Nothing was called; start another run.")
-			problem("payload_too_large", StatusRequestEntityTooLarge, "The payload is larger than 1 MiB. Nothing was called.")
-			tooMany := "Too many calls are being made at once; with the code run_full, too many wait in the run. Nothing was called; wait as Retry-After says."
-			problem("run_full", StatusTooManyRequests, tooMany)
-			problem("too_many_calls", StatusTooManyRequests, tooMany)
-			problem("unavailable", StatusServiceUnavailable, "What keeps the runs cannot be reached. Nothing was accepted; wait as Retry-After says.")
+			httpProblems("invalid_parameter", "unknown_tool", "unknown_run", "run_ended", "payload_too_large", "run_full", "too_many_calls", "unavailable")
 		})
 		GRPC(func() {
-			Metadata(func() { Attribute("accept_language:accept-language") })
+			Metadata(func() {
+				Attribute("accept_language:accept-language")
+				Attribute("idempotency_key:idempotency-key")
+			})
 			Response(CodeOK)
-			Response("invalid_parameter", CodeInvalidArgument)
-			Response("unknown_tool", CodeNotFound)
-			Response("unknown_run", CodeNotFound)
-			Response("run_ended", CodeFailedPrecondition)
-			Response("payload_too_large", CodeResourceExhausted)
-			Response("run_full", CodeResourceExhausted)
-			Response("too_many_calls", CodeResourceExhausted)
-			Response("unavailable", CodeUnavailable)
+			grpcProblems("invalid_parameter", "unknown_tool", "unknown_run", "run_ended", "payload_too_large", "run_full", "too_many_calls", "key_reused", "unavailable")
 		})
 	})
 })
-
-// problem answers an error with problem details, and with Retry-After when waiting helps.
-func problem(name string, status int, description string) {
-	Response(name, status, func() {
-		Description(description)
-		ContentType("application/problem+json")
-		Header("retry_after:Retry-After")
-	})
-}

@@ -17,6 +17,9 @@ func rawJSON() {
 	Meta("struct:field:type", "json.RawMessage", "encoding/json")
 }
 
+// shared puts a type that several services answer with into a package of its own, so that it is one type in Go.
+func shared() { Meta("struct:pkg:path", "types") }
+
 // alwaysThere keeps an empty list in a JSON body: [] rather than nothing. It cannot be required, because protobuf does not tell an empty
 // list from none, so that Goa's gRPC client would reject it.
 func alwaysThere(name string) func() {
@@ -34,7 +37,8 @@ func oneOf[T ~string](values []T) string {
 }
 
 var toolResultType = Type("ToolResult", func() {
-	Description("What every call ends in, on every surface. A result and an error exclude each other.")
+	shared()
+	Description("What every call ends in, on every surface. A result and an error exclude each other; a call that waits has neither.")
 	Field(1, "call_id", String, "Identifier of the call", func() { Example("c_7k2vq3xw5n4hj6rtd8ym9bzapc") })
 	Field(2, "run_id", String, "Identifier of the run that the call was made in; empty when the call was rejected before it entered a run", func() {
 		Example("r_4mwhq6zt2c9xk7bnv5sd3jyp8a")
@@ -49,10 +53,36 @@ var toolResultType = Type("ToolResult", func() {
 	Field(10, "telemetry", telemetryType)
 	Field(11, "children_count", Int, "How many calls an agent-backed tool made")
 	Field(12, "run_link", runLinkType)
+	Field(13, "status", String, "needs_input while the call waits for the answer to its question; absent when it has ended", func() { Example(string(tool.StatusNeedsInput)) })
+	Field(14, "question", questionType)
 	Required("call_id", "run_id", "tool", "telemetry", "children_count")
 })
 
+var questionType = Type("Question", func() {
+	shared()
+	Description("What a run waits for. It survives restarts, and can be answered from any surface.")
+	Field(1, "id", String, "Identifier of the question: q_…, of an approval a_…", func() { Example("q_5jx2mn4tq7wkc3zr6vbd8hysfa") })
+	Field(2, "kind", String, "What is asked: "+oneOf([]tool.QuestionKind{tool.AskArguments, tool.AskApproval, tool.AskOutcome, tool.AskFreely}), func() { Example(string(tool.AskArguments)) })
+	Field(3, "run_id", String, "The run that asks", func() { Example("r_4mwhq6zt2c9xk7bnv5sd3jyp8a") })
+	Field(4, "call_id", String, "The call that waits; absent when a planner asks")
+	Field(5, "tool", String, "Its tool; absent when a planner asks", func() { Example("browser.click") })
+	Field(6, "text", String, "The question in words", func() { Example("Which element should be clicked?") })
+	Field(7, "reason", String, "Why it is asked: "+oneOf(tool.Reasons()), func() { Example(string(tool.ReasonMissingFields)) })
+	Field(8, "missing_fields", ArrayOf(String), "RFC 6901 pointers of the required fields that are absent")
+	Field(9, "issues", ArrayOf(issueType), "All violations of the payload")
+	Field(10, "candidates", ArrayOf(candidateType), "What an ambiguous target may mean")
+	Field(11, "schema", Bytes, "JSON Schema 2020-12 that every answer has to meet; forms are made from it. Of arguments, an answer may leave out what the payload has already", rawJSON)
+	Field(12, "example_input", Bytes, "A valid payload", rawJSON)
+	Field(13, "prior_input", Bytes, "The payload so far; of an approval, the exact arguments. Secrets are redacted", rawJSON)
+	Field(14, "digest", String, "Binds an approval to the tool and the exact arguments")
+	Field(15, "restrict_to_tool", Boolean, "Whether only this tool's call can follow; absent when not")
+	Field(16, "asked_at", String, "When it was asked, RFC 3339", func() { Example("2026-11-21T12:00:00Z") })
+	Field(17, "expires_at", String, "When it stops waiting, RFC 3339", func() { Example("2026-11-28T12:00:00Z") })
+	Required("id", "kind", "run_id", "text", "asked_at", "expires_at")
+})
+
 var toolErrorType = Type("ToolError", func() {
+	shared()
 	Description("Why a call failed. The chain of causes survives retries, rollbacks and agent-as-tool hops.")
 	Field(1, "code", String, "What failed: "+oneOf(tool.Failures), func() { Example(string(tool.VerificationFailed)) })
 	Field(2, "message", String, "What was tried, on what, and what stood in the way", func() {
@@ -66,6 +96,7 @@ var toolErrorType = Type("ToolError", func() {
 })
 
 var retryHintType = Type("RetryHint", func() {
+	shared()
 	Description("What to do next. It never invites a repetition of a call whose effect is unknown.")
 	Field(1, "reason", String, "Why: "+oneOf(tool.Reasons()), func() { Example(string(tool.ReasonMissingFields)) })
 	Field(2, "tool", String, "The tool that the hint is about", func() { Example("browser.click") })
@@ -83,6 +114,7 @@ var retryHintType = Type("RetryHint", func() {
 })
 
 var issueType = Type("Issue", func() {
+	shared()
 	Description("One violation found in a payload.")
 	Field(1, "path", String, "RFC 6901 pointer into the payload; empty for the whole payload", func() { Example("/target/name") })
 	Field(2, "constraint", String, "JSON Schema 2020-12 keyword, or one of syntax, duplicate, maxBytes, condition", func() { Example("maxLength") })
@@ -97,6 +129,7 @@ var issueType = Type("Issue", func() {
 })
 
 var candidateType = Type("Candidate", func() {
+	shared()
 	Description("One thing that a target may mean, in words that tell it from the others.")
 	Field(1, "name", String, "Accessible name")
 	Field(2, "role", String, "ARIA role")
@@ -107,6 +140,7 @@ var candidateType = Type("Candidate", func() {
 })
 
 var rollbackNoticeType = Type("RollbackNotice", func() {
+	shared()
 	Description("What a rollback undid.")
 	Field(1, "performed", Boolean, "Whether the state is proven to be as before")
 	Field(2, "restored_to", String, "To which state, in words", func() { Example("before attempt 1") })
@@ -115,6 +149,7 @@ var rollbackNoticeType = Type("RollbackNotice", func() {
 })
 
 var verificationType = Type("Verification", func() {
+	shared()
 	Description("The verdict on an action, with its receipts.")
 	Field(1, "verdict", String, "Uncertain is never success", func() {
 		Enum(string(tool.VerdictSuccess), string(tool.VerdictFailure), string(tool.VerdictUncertain))
@@ -128,6 +163,7 @@ var verificationType = Type("Verification", func() {
 })
 
 var checkType = Type("Check", func() {
+	shared()
 	Description("One condition with its receipt.")
 	Field(1, "name", String, "Name of the condition", func() { Example("something_changed") })
 	Field(2, "condition", String, "The CEL expression", func() { Example("effect.changed") })
@@ -139,12 +175,14 @@ var checkType = Type("Check", func() {
 })
 
 var evidenceType = Type("EvidenceRefs", func() {
+	shared()
 	Description("The stored evidence, by content digest.")
 	Field(1, "before", String, "Taken immediately before the action", func() { Example("sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae") })
 	Field(2, "after", String, "Taken after it")
 })
 
 var attemptType = Type("AttemptRecord", func() {
+	shared()
 	Description("The account of one attempt.")
 	Field(1, "number", Int, "From 1", func() { Example(1) })
 	Field(2, "source", String, "How the target was found: "+oneOf(tool.Sources), func() { Example(string(tool.SourceAX)) })
@@ -163,6 +201,7 @@ var attemptType = Type("AttemptRecord", func() {
 })
 
 var repairType = Type("Repair", func() {
+	shared()
 	Description("One correction of a payload.")
 	Field(1, "path", String, "RFC 6901 pointer", func() { Example("/timeout_ms") })
 	Field(2, "rule", String, "What was done", func() { Example("string_to_integer") })
@@ -173,16 +212,19 @@ var repairType = Type("Repair", func() {
 })
 
 var telemetryType = Type("Telemetry", func() {
+	shared()
 	Description("What the call cost.")
 	Field(1, "duration_ms", Int64, "In milliseconds", func() { Example(180) })
 	Field(2, "queued_ms", Int64, "How long it waited for the calls before it, in milliseconds", func() { Example(0) })
 	Field(3, "model", String, "The model that was used; empty when none was", func() { Example("") })
 	Field(4, "input_tokens", Int64, "Tokens read by the model", func() { Example(0) })
 	Field(5, "output_tokens", Int64, "Tokens written by the model", func() { Example(0) })
+	Field(6, "waited_ms", Int64, "How long it backed off, or waited for a person, in milliseconds; absent when it did not")
 	Required("duration_ms", "queued_ms", "model", "input_tokens", "output_tokens")
 })
 
 var runLinkType = Type("RunLink", func() {
+	shared()
 	Description("Where the run is in Temporal.")
 	Field(1, "workflow_id", String, "Workflow identifier")
 	Field(2, "url", String, "Its page in Temporal's UI")
@@ -235,6 +277,7 @@ func effectClasses() {
 }
 
 var problemType = Type("Problem", func() {
+	shared()
 	Description("Why a request was refused, as RFC 9457 problem details. A call that was refused was not made, unless the text says otherwise.")
 	Field(1, "type", String, "Identifies the kind of problem", func() { Example("urn:toolsvc:problem:unknown_tool") })
 	Field(2, "title", String, "The kind of problem in words; the same for each of its kind", func() { Example("Unknown tool") })
@@ -246,6 +289,7 @@ var problemType = Type("Problem", func() {
 	})
 	Field(6, "nearest", ArrayOf(String), "Known names that are near to the one given, nearest first", func() { Example([]string{"browser.click"}) })
 	Field(7, "retry_after", Int, "Wait this many seconds before the same request", func() { Example(1) })
+	Field(9, "issues", ArrayOf(issueType), "What is wrong with the body, all of it; paths are RFC 6901 pointers into the body")
 	Field(8, "request_id", String, "Names the request in the log of toolsvc", func() { Example(fmt.Sprintf("q_%s", "3vkd7mzq2w")) })
 	Required("type", "title", "status", "detail", "code")
 })

@@ -200,9 +200,11 @@ func TestParametersAreChecked(t *testing.T) {
 		req   *toolspb.CallRequest
 		says  string
 	}{
-		"run":  {"run=mine", &toolspb.CallRequest{Tool: "lamp.read", Run: ptr("mine")}, `run must be "r_"`},
-		"lang": {"lang=" + strings.Repeat("x", 36), &toolspb.CallRequest{Tool: "lamp.read", Lang: ptr(strings.Repeat("x", 36))}, "lang must be a language tag"},
-		"both": {"run=mine&lang=" + strings.Repeat("x", 36), &toolspb.CallRequest{Tool: "lamp.read", Run: ptr("mine"), Lang: ptr(strings.Repeat("x", 36))}, "hyphens. lang must"},
+		"run":     {"run=mine", &toolspb.CallRequest{Tool: "lamp.read", Run: ptr("mine")}, `run must be "r_"`},
+		"lang":    {"lang=" + strings.Repeat("x", 36), &toolspb.CallRequest{Tool: "lamp.read", Lang: ptr(strings.Repeat("x", 36))}, "lang must be a language tag"},
+		"repair":  {"repair=all", &toolspb.CallRequest{Tool: "lamp.read", Repair: ptr("all")}, "repair must be none, syntax"},
+		"approve": {"approve=yes", &toolspb.CallRequest{Tool: "lamp.read", Approve: ptr("yes")}, "approve must be ask"},
+		"both":    {"run=mine&lang=" + strings.Repeat("x", 36), &toolspb.CallRequest{Tool: "lamp.read", Run: ptr("mine"), Lang: ptr(strings.Repeat("x", 36))}, "hyphens. lang must"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -216,13 +218,6 @@ func TestParametersAreChecked(t *testing.T) {
 			}
 		})
 	}
-	t.Run("idempotency key", func(t *testing.T) {
-		p := wantProblem(t, w.do(t, "POST", "/v1/tools/lamp.read", strings.NewReader("{}"), func(r *http.Request) { r.Header.Set("Idempotency-Key", "1") }), kindInvalidParameter)
-		_, err := toolspb.NewToolsClient(w.conn).Call(metadata.AppendToOutgoingContext(t.Context(), "idempotency-key", "1"), &toolspb.CallRequest{Tool: "lamp.read"})
-		if st := status.Convert(err); st.Code() != codes.InvalidArgument || st.Message() != p["detail"] {
-			t.Errorf("gRPC says %v", st)
-		}
-	})
 }
 
 func ptr(s string) *string { return &s }

@@ -17,17 +17,19 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	runsgrpcclient "toolsvc/gen/grpc/runs/client"
 	toolsgrpcclient "toolsvc/gen/grpc/tools/client"
+	runshttpclient "toolsvc/gen/http/runs/client"
 	toolshttpclient "toolsvc/gen/http/tools/client"
+	"toolsvc/gen/runs"
 	"toolsvc/gen/tools"
+	"toolsvc/gen/types"
 	"toolsvc/tool"
 )
 
-// callerFunc stands for the planner.
-type callerFunc func(ctx context.Context, req tool.Request, lang string) (*tool.Result, error)
-
-func (f callerFunc) Call(ctx context.Context, req tool.Request, lang string) (*tool.Result, error) {
-	return f(ctx, req, lang)
+// callerFunc stands for the planner where only calls matter.
+func callerFunc(f func(ctx context.Context, req tool.Request, lang string) (*tool.Result, error)) *scripted {
+	return &scripted{call: f}
 }
 
 // succeed answers every call with a verified success whose result is the payload.
@@ -47,6 +49,7 @@ type world struct {
 	conn  *grpc.ClientConn
 	http  *tools.Client
 	grpc  *tools.Client
+	runs  map[string]*runs.Client // by transport
 	log   *logBuffer
 	ended chan error // what Serve returned
 	stop  context.CancelFunc
@@ -84,6 +87,12 @@ func start(t *testing.T, o Options, change ...func(*Server)) *world {
 	transport := &http.Transport{}
 	h := toolshttpclient.NewClient("http", httpL.Addr().String(), &http.Client{Transport: transport}, goahttp.RequestEncoder, goahttp.ResponseDecoder, false)
 	g := toolsgrpcclient.NewClient(w.conn)
+	rh := runshttpclient.NewClient("http", httpL.Addr().String(), &http.Client{Transport: transport}, goahttp.RequestEncoder, goahttp.ResponseDecoder, false)
+	rg := runsgrpcclient.NewClient(w.conn)
+	w.runs = map[string]*runs.Client{
+		"http": runs.NewClient(rh.Start(), rh.List(), rh.Show(), rh.Append(), rh.Result(), nil, nil, rh.Answer(), rh.Approve(), rh.Pause(), rh.Resume(), rh.Cancel()),
+		"grpc": runs.NewClient(rg.Start(), rg.List(), rg.Show(), rg.Append(), rg.Result(), rg.Watch(), rg.Artifact(), rg.Answer(), rg.Approve(), rg.Pause(), rg.Resume(), rg.Cancel()),
+	}
 	w.http = tools.NewClient(h.List(), h.Show(), h.Call())
 	w.grpc = tools.NewClient(g.List(), g.Show(), g.Call())
 	t.Cleanup(func() {
@@ -275,9 +284,9 @@ func callPayload(id, arguments string) *tools.CallPayload {
 }
 
 // problemFrom finds the problem in an error of a generated client.
-func problemFrom(t *testing.T, err error) *tools.Problem {
+func problemFrom(t *testing.T, err error) *types.Problem {
 	t.Helper()
-	var p *tools.Problem
+	var p *types.Problem
 	if !errors.As(err, &p) {
 		t.Fatalf("the error is no problem: %T %v", err, err)
 	}

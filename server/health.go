@@ -8,6 +8,7 @@ import (
 
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
+	runspb "toolsvc/gen/grpc/runs/pb"
 	toolspb "toolsvc/gen/grpc/tools/pb"
 	"toolsvc/planner"
 )
@@ -18,6 +19,9 @@ const (
 	// readyEvery is how often the health service of gRPC is brought up to date.
 	readyEvery = 2 * time.Second
 )
+
+// healthNames are the names that the health service of gRPC knows: the server as a whole, and its services.
+var healthNames = []string{"", toolspb.Tools_ServiceDesc.ServiceName, runspb.Runs_ServiceDesc.ServiceName}
 
 // healthz says that the process is up.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
@@ -84,7 +88,7 @@ func (s *Server) watchReadiness(ctx context.Context) {
 
 // setHealth sets the status of the server as a whole and of the service.
 func (s *Server) setHealth(status healthpb.HealthCheckResponse_ServingStatus) {
-	for _, name := range []string{"", toolspb.Tools_ServiceDesc.ServiceName} {
+	for _, name := range healthNames {
 		s.health.SetServingStatus(name, status)
 	}
 }

@@ -46,6 +46,7 @@ func describe(base []byte, reg *tool.Registry) ([]byte, error) {
 	failure["cause"] = object{
 		"description": "What led to it; null at the end of the chain", "anyOf": []any{object{"$ref": schemaRef("ToolError")}, object{"type": "null"}}}
 
+	describeByHand(doc, paths)
 	d := describer{schemas: schemas, defs: map[string]any{}}
 	toolsets := map[string]bool{}
 	for _, id := range reg.IDs() {
@@ -63,6 +64,55 @@ func describe(base []byte, reg *tool.Registry) ([]byte, error) {
 	}
 	doc["tags"] = tags
 	return json.Marshal(doc)
+}
+
+// describeByHand adds what the design does not describe: the handlers that are written with net/http, the second meaning of 422 in a call,
+// and how a caller says who it is.
+func describeByHand(doc, paths object) {
+	problem := func(description string) object {
+		return object{"description": description, "content": object{"application/problem+json": object{"schema": object{"$ref": schemaRef("Problem")}}}}
+	}
+	run := object{"name": "run", "in": "path", "required": true, "description": "The run", "schema": object{"type": "string", "pattern": runID.String()}}
+	paths["/v1/runs/{run}/events"] = object{"get": object{
+		"tags": []any{"runs"}, "operationId": "watchRun", "summary": "Stream the events of a run",
+		"description": "Server-sent events: those that are there, then those to come, each once and in order. The type of an event is narration, " +
+			"tool_result (a ToolResult), question and approval (a Question, or how it was closed), or run (its state has changed). The stream ends when " +
+			"the run has ended and all was sent.",
+		"parameters": []any{run,
+			object{"name": "Last-Event-ID", "in": "header", "description": "Only events with a greater id; browsers send it when they connect again", "schema": object{"type": "integer", "minimum": 0}},
+			object{"name": "after", "in": "query", "description": "The same, for a client that sets no header", "schema": object{"type": "integer", "minimum": 0}}},
+		"responses": object{
+			"200": object{"description": "The stream.", "content": object{"text/event-stream": object{"schema": object{"type": "string"}}}},
+			"204": object{"description": "The run has ended, and there is nothing after that event."},
+			"400": problem("A parameter is not as it must be."), "403": problem("The token does not have the scope that this takes."),
+			"404": problem("There is no such run."), "429": problem("Too many streams are open."), "500": problem("A fault of toolsvc itself."), "503": problem("What keeps the runs cannot be reached."),
+		}}}
+	paths["/v1/artifacts/{digest}"] = object{"get": object{
+		"tags": []any{"runs"}, "operationId": "getArtifact", "summary": "Get a screenshot or a file",
+		"description": "Get an artifact by its content digest, as results, verdicts and events name it. It never changes.",
+		"parameters": []any{object{"name": "digest", "in": "path", "required": true, "description": "Its digest", "schema": object{"type": "string", "pattern": digestPattern.String()}}},
+		"responses": object{
+			"200": object{"description": "The artifact, with its own media type.", "content": object{"*/*": object{"schema": object{}}}},
+			"304": object{"description": "The client has it already."},
+			"400": problem("That is no digest."), "403": problem("The token does not have the scope that this takes."),
+			"404": problem("There is no such artifact."), "429": problem("Too many streams are open."), "500": problem("A fault of toolsvc itself."),
+		}}}
+	if rejected, ok := dig(paths, genericCall, "post", "responses", "422").(object); ok {
+		rejected["description"] = "The payload is not valid and nothing was called: the ToolResult lists all violations. Or, with the code key_reused, the idempotency key belongs to another request."
+		if content, ok := rejected["content"].(object); ok {
+			content["application/problem+json"] = object{"schema": object{"$ref": schemaRef("Problem")}}
+		}
+	}
+	components, _ := doc["components"].(object)
+	components["securitySchemes"] = object{"token": object{"type": "http", "scheme": "bearer", "description": "A token of the tokens file; none is needed where none are set up."}}
+	doc["security"] = []any{object{"token": []any{}}, object{}}
+	for _, item := range paths {
+		for _, op := range item.(object) {
+			if responses, ok := dig(op, "responses").(object); ok {
+				responses["401"] = problem("There is no token in the request, or none that is known. Nothing was done.")
+			}
+		}
+	}
 }
 
 // describer adds tools to a description.

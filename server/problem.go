@@ -12,7 +12,7 @@ import (
 	goahttp "goa.design/goa/v3/http"
 	goa "goa.design/goa/v3/pkg"
 
-	"toolsvc/gen/tools"
+	"toolsvc/gen/types"
 )
 
 // kind is a kind of problem. Its code never changes: clients match on it.
@@ -35,7 +35,15 @@ var (
 	kindTooManyCalls     = kind{code: "too_many_calls", title: "Too many calls at once", status: http.StatusTooManyRequests, retryAfter: 1}
 	kindUnavailable      = kind{code: "unavailable", title: "Temporal is unavailable", status: http.StatusServiceUnavailable, retryAfter: 5}
 	kindInternal         = kind{code: "internal", title: "Internal fault", status: http.StatusInternalServerError}
+	kindForbidden        = kind{code: "forbidden", title: "Forbidden", status: http.StatusForbidden}
+	kindUnknownCall      = kind{code: "unknown_call", title: "Unknown call", status: http.StatusNotFound}
+	kindUnknownArtifact  = kind{code: "unknown_artifact", title: "Unknown artifact", status: http.StatusNotFound}
+	kindQuestionClosed   = kind{code: "question_closed", title: "The question is closed", status: http.StatusConflict}
+	kindInvalidBody      = kind{code: "invalid_body", title: "Invalid body", status: http.StatusUnprocessableEntity}
+	kindKeyReused        = kind{code: "key_reused", title: "Idempotency key reused", status: http.StatusUnprocessableEntity}
+	kindTooManyStreams   = kind{code: "too_many_streams", title: "Too many streams at once", status: http.StatusTooManyRequests, retryAfter: 5}
 
+	kindUnauthorized     = kind{code: "unauthorized", title: "Unauthorized", status: http.StatusUnauthorized}
 	kindForeignHost      = kind{code: "foreign_host", title: "Foreign host", status: http.StatusForbidden}
 	kindCrossOrigin      = kind{code: "cross_origin", title: "Cross-origin request", status: http.StatusForbidden}
 	kindNotFound         = kind{code: "not_found", title: "Not found", status: http.StatusNotFound}
@@ -57,7 +65,7 @@ const (
 )
 
 // refusal is an error that a caller may read: problem details, whose text is the detail.
-type refusal struct{ *tools.Problem }
+type refusal struct{ *types.Problem }
 
 func (r *refusal) Error() string { return r.Detail }
 
@@ -66,7 +74,7 @@ func (r *refusal) Unwrap() error { return r.Problem }
 
 // refuse makes a refusal for the request of ctx.
 func refuse(ctx context.Context, k kind, detail string) *refusal {
-	p := &tools.Problem{Type: "urn:toolsvc:problem:" + k.code, Title: k.title, Status: k.status, Detail: detail, Code: k.code}
+	p := &types.Problem{Type: "urn:toolsvc:problem:" + k.code, Title: k.title, Status: k.status, Detail: detail, Code: k.code}
 	if k.retryAfter > 0 {
 		p.RetryAfter = &k.retryAfter
 	}
@@ -78,25 +86,46 @@ func refuse(ctx context.Context, k kind, detail string) *refusal {
 
 // problemJSON is a problem as it stands in an HTTP body (RFC 9457); retry_after stands in the header.
 type problemJSON struct {
-	Type      string   `json:"type"`
-	Title     string   `json:"title"`
-	Status    int      `json:"status"`
-	Detail    string   `json:"detail"`
-	Code      string   `json:"code"`
-	Nearest   []string `json:"nearest,omitempty"`
-	RequestID *string  `json:"request_id,omitempty"`
+	Type      string      `json:"type"`
+	Title     string      `json:"title"`
+	Status    int         `json:"status"`
+	Detail    string      `json:"detail"`
+	Code      string      `json:"code"`
+	Nearest   []string    `json:"nearest,omitempty"`
+	Issues    []issueJSON `json:"issues,omitempty"`
+	RequestID *string     `json:"request_id,omitempty"`
+}
+
+// issueJSON is an issue of a problem, which Goa's type has no names of fields for.
+type issueJSON struct {
+	Path         string          `json:"path"`
+	Constraint   string          `json:"constraint"`
+	Limit        json.RawMessage `json:"limit,omitempty"`
+	Allowed      []string        `json:"allowed,omitempty"`
+	ExpectedType *string         `json:"expected_type,omitempty"`
+	Got          *string         `json:"got,omitempty"`
+	Offset       int64           `json:"offset"`
+	Suggestion   *string         `json:"suggestion,omitempty"`
+	Message      string          `json:"message"`
+}
+
+func issuesJSON(is []*types.Issue) (out []issueJSON) {
+	for _, i := range is {
+		out = append(out, issueJSON(*i))
+	}
+	return out
 }
 
 // StatusCode tells Goa which status to write.
 func (p problemJSON) StatusCode() int { return p.Status }
 
 // prepare sets the headers of a problem and returns its body.
-func prepare(h http.Header, p *tools.Problem) problemJSON {
+func prepare(h http.Header, p *types.Problem) problemJSON {
 	h.Set("Content-Type", "application/problem+json")
 	if p.RetryAfter != nil {
 		h.Set("Retry-After", strconv.Itoa(*p.RetryAfter))
 	}
-	return problemJSON{Type: p.Type, Title: p.Title, Status: p.Status, Detail: p.Detail, Code: p.Code, Nearest: p.Nearest, RequestID: p.RequestID}
+	return problemJSON{Type: p.Type, Title: p.Title, Status: p.Status, Detail: p.Detail, Code: p.Code, Nearest: p.Nearest, Issues: issuesJSON(p.Issues), RequestID: p.RequestID}
 }
 
 // writeProblem answers a request that Goa's handlers do not see.
@@ -112,8 +141,8 @@ func formatProblem(ctx context.Context, err error) goahttp.Statuser {
 }
 
 // problemOf turns any error into a problem, without showing what is not meant to be shown.
-func problemOf(ctx context.Context, err error) *tools.Problem {
-	var p *tools.Problem
+func problemOf(ctx context.Context, err error) *types.Problem {
+	var p *types.Problem
 	var invalid *goa.ServiceError
 	switch {
 	case errors.As(err, &p):
@@ -132,6 +161,19 @@ var parameterRules = map[string]string{
 	"run":             `run must be "r_" and 1 to 62 letters, digits, underscores or hyphens.`,
 	"lang":            "lang must be a language tag of at most 35 characters, such as en, ko or ja.",
 	"accept_language": "Accept-Language may have at most 1000 characters.",
+	"repair":          "repair must be none, syntax, lossless, model or person.",
+	"ask":             "ask must be true or false.",
+	"approve":         "approve must be ask, allow or deny.",
+	"idempotency_key": "Idempotency-Key must have 1 to 255 characters.",
+	"limit":           "limit must be a number from 1 to 1000.",
+	"waiting":         "waiting must be true or false.",
+	"after":           "after must be a number of 0 or more.",
+	"question":        "A question is named by at most 64 characters.",
+	"approval":        "An approval is named by at most 64 characters.",
+	"call":            "A call is named by at most 64 characters.",
+	"digest":          `digest must be "sha256:" and 64 hexadecimal digits.`,
+	"language":        "language must be a language tag of at most 35 characters, such as en, ko or ja.",
+	"title":           "title may have at most 200 characters.",
 }
 
 // invalidParameter says in plain words what Goa's validation of the parameters found.
@@ -148,7 +190,7 @@ func invalidParameter(ctx context.Context, err *goa.ServiceError) *refusal {
 		}
 		rules = append(rules, rule)
 	}
-	return refuse(ctx, kindInvalidParameter, strings.Join(append(rules, "Nothing was called."), " "))
+	return refuse(ctx, kindInvalidParameter, strings.Join(append(rules, "Nothing was done."), " "))
 }
 
 // encode writes v as JSON, without the escapes that only HTML needs.

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,7 +16,9 @@ import (
 	"google.golang.org/grpc/health"
 
 	"toolsvc/gen/openapi"
+	"toolsvc/gen/runs"
 	"toolsvc/gen/tools"
+	"toolsvc/server/auth"
 	"toolsvc/tool"
 )
 
@@ -36,28 +39,31 @@ const (
 	settle = 3 * time.Second
 )
 
-// Caller makes calls. planner.Service is one.
-type Caller interface {
-	// Call makes one call and waits for its result. A payload that does not validate is answered with a Result whose error says so
-	// and that has no attempts. Errors: *planner.UnknownToolError, planner.ErrUnavailable, ErrRunEnded, ErrRunFull, ErrUnknownRun, or
-	// the context's; any other is a fault. When ctx ends, the call goes on.
-	Call(ctx context.Context, req tool.Request, lang string) (*tool.Result, error)
-}
-
 // Options of a Server.
 type Options struct {
-	// Caller makes the calls. Required.
-	Caller Caller
+	// Caller makes the calls and reaches the runs; planner.Service is one. Required. It is asked only what the principal of the request may
+	// do. When a context ends, a call goes on.
+	Caller auth.Service
 	// Registry is the catalogue. Required.
 	Registry *tool.Registry
 	// Ready returns nil when calls can be made. It is asked often and has two seconds to answer; nil means always ready.
 	Ready func(context.Context) error
-	// MCP answers at /mcp, behind the same checks of host and origin as everything else; nil when it is not served.
-	MCP http.Handler
+	// Events and Artifacts are those of runs, as the store keeps them; nil answers that there are none.
+	Events    Events
+	Artifacts Artifacts
+	// MCP answers at /mcp, Page (the live page) at /, below /runs/ and below /assets/, Metrics at /metrics: behind the same checks of host,
+	// origin and token as everything else. nil leaves one out.
+	MCP, Page, Metrics http.Handler
+	// Tokens are those who may make requests; nil lets everyone do everything, which is for loopback only.
+	Tokens *auth.Tokens
+	// TLS encrypts both surfaces; nil does not.
+	TLS *tls.Config
 	// AllowedHosts are host names that requests may name besides loopback ones, such as that of a reverse proxy; without port.
 	AllowedHosts []string
 	// MaxConcurrent bounds the calls that are made at once on HTTP and gRPC together; DefaultMaxConcurrent when 0.
 	MaxConcurrent int
+	// MaxStreams bounds the streams that are open at once on HTTP and gRPC together; DefaultMaxStreams when 0.
+	MaxStreams int
 	// Logger gets one line per request; slog.Default() when nil.
 	Logger *slog.Logger
 }
@@ -65,6 +71,9 @@ type Options struct {
 // Server answers on HTTP and gRPC.
 type Server struct {
 	log    *slog.Logger
+	tokens *auth.Tokens
+	tls    *tls.Config
+	runs   *runService
 	ready  func(context.Context) error
 	hosts  map[string]bool
 	http   *http.Server
@@ -78,6 +87,9 @@ type Server struct {
 	// stopping ends, with the cause errStopping, when calls no longer hold up the end of the server.
 	stopping context.Context
 	giveUp   context.CancelCauseFunc
+	// draining ends when the server begins to stop, and with it all streams.
+	draining context.Context
+	drain    context.CancelFunc
 }
 
 // errStopping is the cause that ends the waiting for a call when the server stops; the call itself goes on.
@@ -88,19 +100,21 @@ func New(o Options) (*Server, error) {
 	if o.Caller == nil || o.Registry == nil {
 		return nil, errors.New("a server needs a Caller and a Registry")
 	}
-	if o.MaxConcurrent < 0 {
-		return nil, fmt.Errorf("the number of concurrent calls cannot be negative: %d", o.MaxConcurrent)
+	if o.MaxConcurrent < 0 || o.MaxStreams < 0 {
+		return nil, fmt.Errorf("the numbers of concurrent calls (%d) and streams (%d) cannot be negative", o.MaxConcurrent, o.MaxStreams)
 	}
 	description, err := describe(openapi.JSON, o.Registry)
 	if err != nil {
 		return nil, fmt.Errorf("describe the tools as OpenAPI: %w", err)
 	}
-	calls := cmp.Or(o.MaxConcurrent, DefaultMaxConcurrent)
+	calls, streams := cmp.Or(o.MaxConcurrent, DefaultMaxConcurrent), cmp.Or(o.MaxStreams, DefaultMaxStreams)
 	s := &Server{
 		log:            cmp.Or(o.Logger, slog.Default()),
+		tokens:         o.Tokens,
+		tls:            o.TLS,
 		ready:          o.Ready,
 		hosts:          hostSet(o.AllowedHosts),
-		maxConnections: calls + spareConnections,
+		maxConnections: calls + streams + spareConnections,
 		bodyTimeout:    bodyTimeout,
 		readyEvery:     readyEvery,
 		grace:          defaultGrace,
@@ -109,17 +123,24 @@ func New(o Options) (*Server, error) {
 		s.ready = func(context.Context) error { return nil }
 	}
 	s.stopping, s.giveUp = context.WithCancelCause(context.Background())
-	endpoints := tools.NewEndpoints(&service{
-		caller: o.Caller, registry: o.Registry, log: s.log, stopping: s.stopping, slots: make(chan struct{}, calls),
-	})
+	s.draining, s.drain = context.WithCancel(context.Background())
+	shared := &bounds{stopping: s.stopping, draining: s.draining, slots: make(chan struct{}, calls), streams: make(chan struct{}, streams)}
+	caller := auth.Guard(o.Caller)
+	ofTools := tools.NewEndpoints(&service{bounds: shared, caller: caller, registry: o.Registry, log: s.log})
+	s.runs = &runService{bounds: shared, caller: caller, log: s.log, watch: o.Events, artifacts: o.Artifacts, keepAlive: keepAlive}
+	ofRuns := runs.NewEndpoints(s.runs)
+	handler, err := s.handler(o, ofTools, ofRuns, s.runs, description)
+	if err != nil {
+		return nil, fmt.Errorf("put the HTTP surface together: %w", err)
+	}
 	s.http = &http.Server{
-		Handler:           s.handler(endpoints, description, o.MCP),
+		Handler:           handler,
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
-	s.grpc, s.health = s.grpcServer(endpoints, calls)
+	s.grpc, s.health = s.grpcServer(ofTools, ofRuns, calls+streams)
 	return s, nil
 }
 
@@ -144,7 +165,12 @@ func (s *Server) Serve(ctx context.Context, httpListener, grpcListener net.Liste
 			}
 		}()
 	}
-	serve("HTTP", httpListener, s.http.Serve)
+	serveHTTP := s.http.Serve
+	if s.tls != nil {
+		s.http.TLSConfig = s.tls.Clone()
+		serveHTTP = func(l net.Listener) error { return s.http.ServeTLS(l, "", "") }
+	}
+	serve("HTTP", httpListener, serveHTTP)
 	serve("gRPC", grpcListener, s.grpc.Serve)
 	watching, unwatch := context.WithCancel(ctx)
 	defer unwatch()
@@ -163,6 +189,7 @@ func (s *Server) Serve(ctx context.Context, httpListener, grpcListener net.Liste
 func (s *Server) stop() {
 	s.log.Info("stopping")
 	s.health.Shutdown()
+	s.drain()
 	patience := time.AfterFunc(s.grace, func() { s.giveUp(errStopping) })
 	defer patience.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), s.grace+settle)

@@ -2,14 +2,14 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 
 	"toolsvc/gen/tools"
-	"toolsvc/narration"
 	"toolsvc/planner"
+	"toolsvc/server/auth"
+	"toolsvc/store"
 	"toolsvc/tool"
 )
 
@@ -21,13 +21,10 @@ const (
 
 // service is the Goa service "tools", for both transports.
 type service struct {
-	caller   Caller
+	*bounds
+	caller   auth.Service
 	registry *tool.Registry
 	log      *slog.Logger
-	// stopping ends when waiting for calls must end.
-	stopping context.Context
-	// slots holds one entry for each call that is being made; its capacity is the bound.
-	slots chan struct{}
 }
 
 var _ tools.Service = (*service)(nil)
@@ -56,29 +53,22 @@ func (s *service) Call(ctx context.Context, p *tools.CallPayload) (*tools.CallRe
 	if len(p.Arguments) > tool.MaxPayload {
 		return nil, tooLarge(ctx, int64(len(p.Arguments)))
 	}
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	default:
-		return nil, refuse(ctx, kindTooManyCalls, fmt.Sprintf(
-			"%d calls are being made at once, which is the limit. Nothing was called; send the same request again in a second.", cap(s.slots)))
+	release, refused := s.enter(ctx)
+	if refused != nil {
+		return nil, refused
 	}
-	req := tool.Request{CallID: tool.NewCallID(), Tool: tool.ID(p.Tool), Arguments: p.Arguments}
+	defer release()
+	req := tool.Request{CallID: tool.NewCallID(), Tool: tool.ID(p.Tool), Arguments: p.Arguments, IdempotencyKey: value(p.IdempotencyKey), Policy: policyOfCall(p)}
 	if p.Run != nil {
 		req.RunID = *p.Run
 	}
 	note(ctx, slog.String("tool", clip(p.Tool)), slog.String("call_id", req.CallID))
 
-	wait, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(s.stopping, func() { cancel(errStopping) })()
-	res, err := s.caller.Call(wait, req, language(p))
-	switch {
-	case err != nil:
-	case res == nil:
-		err = errors.New("neither a result nor an error came back")
-	case res.Result != nil && !json.Valid(res.Result): // or the answer would break off behind its status
-		err = errors.New("a result that is no JSON came back")
+	wait, cancel := s.waiting(ctx)
+	defer cancel()
+	res, err := s.caller.Call(wait, req, preferred(p.Lang, p.AcceptLanguage))
+	if err == nil {
+		err = sendable(res)
 	}
 	if err != nil {
 		if r := refusalOf(ctx, req, err); r != nil {
@@ -106,15 +96,12 @@ func (s *service) Call(ctx context.Context, p *tools.CallPayload) (*tools.CallRe
 	return out, nil
 }
 
-// language is the narration's: lang goes before Accept-Language.
-func language(p *tools.CallPayload) string {
-	var preferences []string
-	for _, s := range []*string{p.Lang, p.AcceptLanguage} {
-		if s != nil {
-			preferences = append(preferences, *s)
-		}
+// policyOfCall is the policy that the parameters ask for; nil when they ask for none.
+func policyOfCall(p *tools.CallPayload) *tool.Policy {
+	if p.Repair == nil && p.Ask == nil && p.Approve == nil {
+		return nil
 	}
-	return string(narration.Match(preferences...))
+	return &tool.Policy{Repair: tool.RepairLevel(value(p.Repair)), Ask: value(p.Ask), Approve: tool.ApproveMode(value(p.Approve))}
 }
 
 // rejected reports whether the payload was found invalid before it entered a run. The same codes with attempts come from a worker whose
@@ -133,7 +120,14 @@ func unfinished(req tool.Request) *tool.Result {
 // refusalOf turns an error of the Caller that says that nothing was called into a refusal; nil for any other error.
 func refusalOf(ctx context.Context, req tool.Request, err error) *refusal {
 	var unknown *planner.UnknownToolError
+	var forbidden *auth.ForbiddenError
 	switch {
+	case errors.As(err, &forbidden):
+		return refuseForbidden(ctx, forbidden)
+	case errors.Is(err, store.ErrKeyReused):
+		return refuseKey(ctx)
+	case errors.Is(err, planner.ErrNoKeys):
+		return refuseNoKeys(ctx)
 	case errors.As(err, &unknown):
 		return unknownTool(ctx, unknown.Tool, unknown.Nearest)
 	case errors.Is(err, planner.ErrUnknownRun):

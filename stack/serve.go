@@ -51,7 +51,7 @@ func Serve(ctx context.Context, o Options, at Surfaces) (err error) {
 	if s.Attached {
 		return fmt.Errorf("another toolsvc serves %s already (Temporal at %s); end it first, or use another state directory", o.StateDir, s.TemporalAddress)
 	}
-	srv, err := server.New(server.Options{Caller: s.Service, Registry: s.Service.Registry, Ready: s.Ready, AllowedHosts: at.AllowedHosts, Logger: o.Logger})
+	srv, err := server.New(server.Options{Caller: s.Service, Registry: s.Service.Registry, Events: s.Store, Artifacts: s.Store, Ready: s.Ready, AllowedHosts: at.AllowedHosts, Logger: o.Logger})
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 		return &exit{exitInfrastructure, err}
 	}
 	servers.to = surface
-	srv, err := server.New(server.Options{Caller: s.Service, Registry: s.Service.Registry, MCP: surface.Handler(), Ready: s.Ready, AllowedHosts: c.AllowHost, Logger: log})
+	srv, err := server.New(server.Options{Caller: s.Service, Registry: s.Service.Registry, Events: s.Store, Artifacts: s.Store, MCP: surface.Handler(), Ready: s.Ready, AllowedHosts: c.AllowHost, Logger: log})
 	if err != nil {
 		return err
 	}

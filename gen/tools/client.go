@@ -31,15 +31,17 @@ func NewClient(list, show, call goa.Endpoint) *Client {
 
 // List calls the "list" endpoint of the "tools" service.
 // List may return the following errors:
-//   - "invalid_parameter" (type *Problem)
-//   - "unknown_tool" (type *Problem)
-//   - "unknown_run" (type *Problem)
-//   - "run_ended" (type *Problem)
-//   - "run_full" (type *Problem)
-//   - "payload_too_large" (type *Problem)
-//   - "too_many_calls" (type *Problem)
-//   - "unavailable" (type *Problem)
-//   - "internal" (type *Problem)
+//   - "invalid_parameter" (type *types.Problem)
+//   - "unknown_tool" (type *types.Problem)
+//   - "unknown_run" (type *types.Problem)
+//   - "run_ended" (type *types.Problem)
+//   - "run_full" (type *types.Problem)
+//   - "payload_too_large" (type *types.Problem)
+//   - "too_many_calls" (type *types.Problem)
+//   - "key_reused" (type *types.Problem)
+//   - "forbidden" (type *types.Problem)
+//   - "unavailable" (type *types.Problem)
+//   - "internal" (type *types.Problem)
 //   - error: internal error
 func (c *Client) List(ctx context.Context) (res *ListResult, err error) {
 	var ires any
@@ -52,15 +54,17 @@ func (c *Client) List(ctx context.Context) (res *ListResult, err error) {
 
 // Show calls the "show" endpoint of the "tools" service.
 // Show may return the following errors:
-//   - "invalid_parameter" (type *Problem)
-//   - "unknown_tool" (type *Problem)
-//   - "unknown_run" (type *Problem)
-//   - "run_ended" (type *Problem)
-//   - "run_full" (type *Problem)
-//   - "payload_too_large" (type *Problem)
-//   - "too_many_calls" (type *Problem)
-//   - "unavailable" (type *Problem)
-//   - "internal" (type *Problem)
+//   - "invalid_parameter" (type *types.Problem)
+//   - "unknown_tool" (type *types.Problem)
+//   - "unknown_run" (type *types.Problem)
+//   - "run_ended" (type *types.Problem)
+//   - "run_full" (type *types.Problem)
+//   - "payload_too_large" (type *types.Problem)
+//   - "too_many_calls" (type *types.Problem)
+//   - "key_reused" (type *types.Problem)
+//   - "forbidden" (type *types.Problem)
+//   - "unavailable" (type *types.Problem)
+//   - "internal" (type *types.Problem)
 //   - error: internal error
 func (c *Client) Show(ctx context.Context, p *ShowPayload) (res *ToolSpec, err error) {
 	var ires any
@@ -73,15 +77,17 @@ func (c *Client) Show(ctx context.Context, p *ShowPayload) (res *ToolSpec, err e
 
 // Call calls the "call" endpoint of the "tools" service.
 // Call may return the following errors:
-//   - "invalid_parameter" (type *Problem)
-//   - "unknown_tool" (type *Problem)
-//   - "unknown_run" (type *Problem)
-//   - "run_ended" (type *Problem)
-//   - "run_full" (type *Problem)
-//   - "payload_too_large" (type *Problem)
-//   - "too_many_calls" (type *Problem)
-//   - "unavailable" (type *Problem)
-//   - "internal" (type *Problem)
+//   - "invalid_parameter" (type *types.Problem)
+//   - "unknown_tool" (type *types.Problem)
+//   - "unknown_run" (type *types.Problem)
+//   - "run_ended" (type *types.Problem)
+//   - "run_full" (type *types.Problem)
+//   - "payload_too_large" (type *types.Problem)
+//   - "too_many_calls" (type *types.Problem)
+//   - "key_reused" (type *types.Problem)
+//   - "forbidden" (type *types.Problem)
+//   - "unavailable" (type *types.Problem)
+//   - "internal" (type *types.Problem)
 //   - error: internal error
 func (c *Client) Call(ctx context.Context, p *CallPayload) (res *CallResult, err error) {
 	var ires any

@@ -10,6 +10,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	types "toolsvc/gen/types"
 )
 
 // The catalogue of tools, and calls to them.
@@ -39,34 +40,6 @@ const ServiceName = "tools"
 // MethodKey key.
 var MethodNames = [3]string{"list", "show", "call"}
 
-// The account of one attempt.
-type AttemptRecord struct {
-	// From 1
-	Number int
-	// How the target was found: one of ax, cdp, vision, hotkey, system
-	Source string
-	// How the action was sent: one of mouse, keyboard
-	Input *string
-	// How far it came: one of started, resolved, dispatched, settled
-	Phase string
-	// What is known of its effect
-	Effect string
-	// What failed; absent when nothing did: one of target_not_found, wrong_target,
-	// ambiguous_target, covered, moving, disabled, not_ready, stale, no_effect,
-	// verification_failed, verification_uncertain, frame_gone, browser_crashed,
-	// invalid_arguments, missing_fields, malformed_response, timeout,
-	// rate_limited, tool_unavailable, precondition_failed, postcondition_failed,
-	// rollback_refused, policy_denied, confirmation_required, loop_detected,
-	// outcome_unknown, cancelled, worker_lost, internal
-	Failure *string
-	// The failure in words
-	Message *string
-	// Whether what it changed was undone
-	RolledBack bool
-	// In milliseconds
-	DurationMs int64
-}
-
 // CallPayload is the payload type of the tools service call method.
 type CallPayload struct {
 	// toolset.tool
@@ -81,44 +54,26 @@ type CallPayload struct {
 	Lang *string
 	// Preferred languages, as RFC 9110 says; lang goes first
 	AcceptLanguage *string
+	// How far the payload may be corrected: none, syntax, lossless (the default),
+	// model, or person, which asks for what is missing. A run that is there keeps
+	// its own policy
+	Repair *string
+	// Whether a person may be asked where a target is ambiguous or an outcome
+	// unknown; the call then waits
+	Ask *bool
+	// What becomes of a call that needs an approval: ask (the default), deny, or
+	// allow, which takes the scope approve
+	Approve *string
+	// Makes a repeated request return what the first one came to; 1 to 255
+	// characters, chosen by the client
+	IdempotencyKey *string
 }
 
 // CallResult is the result type of the tools service call method.
 type CallResult struct {
 	// Whether the payload was valid, so that the call was made
 	Outcome string
-	Result  *ToolResult
-}
-
-// One thing that a target may mean, in words that tell it from the others.
-type Candidate struct {
-	// Accessible name
-	Name string
-	// ARIA role
-	Role *string
-	// Panel, landmark, dialog or frame that holds it
-	Within *string
-	// Text beside it
-	Near *string
-	// CSS selector
-	Selector *string
-}
-
-// One condition with its receipt.
-type Check struct {
-	// Name of the condition
-	Name string
-	// The CEL expression
-	Condition string
-	// What was expected, in words
-	Expected string
-	// What was observed, in words
-	Observed string
-	// Whether it held
-	Passed bool
-	// Whether the evidence did not hold what the condition reads; never true of a
-	// check that passed
-	Undecided *bool
+	Result  *types.ToolResult
 }
 
 // A named CEL expression with a sentence for people.
@@ -139,189 +94,16 @@ type EffectRule struct {
 	Class string
 }
 
-// The stored evidence, by content digest.
-type EvidenceRefs struct {
-	// Taken immediately before the action
-	Before *string
-	// Taken after it
-	After *string
-}
-
-// One violation found in a payload.
-type Issue struct {
-	// RFC 6901 pointer into the payload; empty for the whole payload
-	Path string
-	// JSON Schema 2020-12 keyword, or one of syntax, duplicate, maxBytes, condition
-	Constraint string
-	// The bound, pattern or format that was not kept
-	Limit json.RawMessage
-	// Allowed values, or known names of fields
-	Allowed []string
-	// JSON type that was expected
-	ExpectedType *string
-	// The value found, as JSON text, clipped; secrets redacted
-	Got *string
-	// Byte position in the payload, from 0
-	Offset int64
-	// Nearest known name or allowed value
-	Suggestion *string
-	// The violation in one plain sentence
-	Message string
-}
-
 // ListResult is the result type of the tools service list method.
 type ListResult struct {
 	// The tools
 	Tools []*ToolSpec `json:"tools"`
 }
 
-// Why a request was refused, as RFC 9457 problem details. A call that was
-// refused was not made, unless the text says otherwise.
-type Problem struct {
-	// Identifies the kind of problem
-	Type string
-	// The kind of problem in words; the same for each of its kind
-	Title string
-	// HTTP status
-	Status int
-	// What is wrong with this request, and what to do
-	Detail string
-	// The kind of problem as a word
-	Code string
-	// Known names that are near to the one given, nearest first
-	Nearest []string
-	// Wait this many seconds before the same request
-	RetryAfter *int
-	// Names the request in the log of toolsvc
-	RequestID *string
-}
-
-// One correction of a payload.
-type Repair struct {
-	// RFC 6901 pointer
-	Path string
-	// What was done
-	Rule string
-	// Who corrected it: one of syntax, lossless, model, person
-	Tier string
-	// Before, as JSON text
-	From string
-	// After, as JSON text
-	To string
-}
-
-// What to do next. It never invites a repetition of a call whose effect is
-// unknown.
-type RetryHint struct {
-	// Why: one of ambiguous_target, cancelled, confirmation_required,
-	// invalid_arguments, loop_detected, malformed_response, missing_fields,
-	// no_effect, outcome_unknown, policy_denied, postcondition_failed,
-	// precondition_failed, rate_limited, target_not_found, timeout,
-	// tool_unavailable, verification_failed, wrong_target
-	Reason string
-	// The tool that the hint is about
-	Tool string
-	// Whether the next call must be to the same tool
-	RestrictToTool bool
-	// RFC 6901 pointers of the required fields that are absent
-	MissingFields []string
-	// All violations of the payload, in a stable order
-	Issues []*Issue
-	// What an ambiguous target may mean
-	Candidates []*Candidate
-	// A valid payload
-	ExampleInput json.RawMessage
-	// The payload as it came, secrets redacted; a JSON string when it was not JSON
-	// or is long
-	PriorInput json.RawMessage
-	// What to ask a person
-	ClarifyingQuestion *string
-	// What to do, in words
-	Message string
-	// How long to wait before the same call, in milliseconds; 0 when that is not
-	// the advice
-	RetryAfterMs int64
-	Rollback     *RollbackNotice
-}
-
-// What a rollback undid.
-type RollbackNotice struct {
-	// Whether the state is proven to be as before
-	Performed bool
-	// To which state, in words
-	RestoredTo string
-	// Names of the checks that led to it
-	FailedChecks []string `json:"failed_checks"`
-}
-
-// Where the run is in Temporal.
-type RunLink struct {
-	// Workflow identifier
-	WorkflowID string
-	// Its page in Temporal's UI
-	URL *string
-}
-
 // ShowPayload is the payload type of the tools service show method.
 type ShowPayload struct {
 	// toolset.tool
 	Tool string
-}
-
-// What the call cost.
-type Telemetry struct {
-	// In milliseconds
-	DurationMs int64
-	// How long it waited for the calls before it, in milliseconds
-	QueuedMs int64
-	// The model that was used; empty when none was
-	Model string
-	// Tokens read by the model
-	InputTokens int64
-	// Tokens written by the model
-	OutputTokens int64
-}
-
-// Why a call failed. The chain of causes survives retries, rollbacks and
-// agent-as-tool hops.
-type ToolError struct {
-	// What failed: one of target_not_found, wrong_target, ambiguous_target,
-	// covered, moving, disabled, not_ready, stale, no_effect, verification_failed,
-	// verification_uncertain, frame_gone, browser_crashed, invalid_arguments,
-	// missing_fields, malformed_response, timeout, rate_limited, tool_unavailable,
-	// precondition_failed, postcondition_failed, rollback_refused, policy_denied,
-	// confirmation_required, loop_detected, outcome_unknown, cancelled,
-	// worker_lost, internal
-	Code *string
-	// What was tried, on what, and what stood in the way
-	Message string
-	// The ToolError that led to it, as JSON; null at the end of the chain
-	Cause json.RawMessage `json:"cause"`
-}
-
-// What every call ends in, on every surface. A result and an error exclude
-// each other.
-type ToolResult struct {
-	// Identifier of the call
-	CallID string
-	// Identifier of the run that the call was made in; empty when the call was
-	// rejected before it entered a run
-	RunID string
-	// The tool: toolset.tool
-	Tool string
-	// The tool's typed result, as its result schema says
-	Result       json.RawMessage
-	Error        *ToolError
-	RetryHint    *RetryHint
-	Verification *Verification
-	// The attempts, in order
-	Attempts []*AttemptRecord
-	// Corrections that were made to the payload before the call
-	Repairs   []*Repair
-	Telemetry *Telemetry
-	// How many calls an agent-backed tool made
-	ChildrenCount int
-	RunLink       *RunLink
 }
 
 // ToolSpec is the result type of the tools service show method.
@@ -359,36 +141,4 @@ type ToolSpec struct {
 	ResultSchema json.RawMessage
 	// A valid payload
 	Example json.RawMessage
-}
-
-// The verdict on an action, with its receipts.
-type Verification struct {
-	// Uncertain is never success
-	Verdict string
-	// From 0 to 1; 1 for a deterministic verdict
-	Confidence float64
-	// Least confidence that counts as success, from 0 to 1
-	Threshold float64
-	// Why, in words
-	Explanation string
-	// Every condition with what was expected and what was observed
-	Checks   []*Check `json:"checks"`
-	Evidence *EvidenceRefs
-}
-
-// Error returns an error description.
-func (e *Problem) Error() string {
-	return "Why a request was refused, as RFC 9457 problem details. A call that was refused was not made, unless the text says otherwise."
-}
-
-// ErrorName returns "Problem".
-//
-// Deprecated: Use GoaErrorName - https://github.com/goadesign/goa/issues/3105
-func (e *Problem) ErrorName() string {
-	return e.GoaErrorName()
-}
-
-// GoaErrorName returns "Problem".
-func (e *Problem) GoaErrorName() string {
-	return e.Code
 }

@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	runsc "toolsvc/gen/grpc/runs/client"
 	toolsc "toolsvc/gen/grpc/tools/client"
 
 	goa "goa.design/goa/v3/pkg"
@@ -22,13 +23,15 @@ import (
 //	command (subcommand1|subcommand2|...)
 func UsageCommands() []string {
 	return []string{
+		"runs (start|list|show|append|result|watch|artifact|answer|approve|pause|resume|cancel)",
 		"tools (list|show|call)",
 	}
 }
 
 // UsageExamples produces an example of a valid invocation of the CLI tool.
 func UsageExamples() string {
-	return os.Args[0] + " " + "tools list" + "\n" +
+	return os.Args[0] + " " + "runs start --message '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Sed eum aut deleniti tempore.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6292633743885405723,\n         \"max_failures\": 5564544979886164344,\n         \"question_ttl_ms\": 8118142317522698796,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 4561023381366184013,\n         \"token_budget\": 1332646128925975160,\n         \"wait_budget_ms\": 6426166064305390284\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"" + "\n" +
+		os.Args[0] + " " + "tools list" + "\n" +
 		""
 }
 
@@ -39,6 +42,46 @@ func ParseEndpoint(
 	opts ...grpc.CallOption,
 ) (goa.Endpoint, any, error) {
 	var (
+		runsFlags = flag.NewFlagSet("runs", flag.ContinueOnError)
+
+		runsStartFlags              = flag.NewFlagSet("start", flag.ExitOnError)
+		runsStartMessageFlag        = runsStartFlags.String("message", "", "")
+		runsStartAcceptLanguageFlag = runsStartFlags.String("accept-language", "", "")
+
+		runsListFlags       = flag.NewFlagSet("list", flag.ExitOnError)
+		runsListMessageFlag = runsListFlags.String("message", "", "")
+
+		runsShowFlags       = flag.NewFlagSet("show", flag.ExitOnError)
+		runsShowMessageFlag = runsShowFlags.String("message", "", "")
+
+		runsAppendFlags              = flag.NewFlagSet("append", flag.ExitOnError)
+		runsAppendMessageFlag        = runsAppendFlags.String("message", "", "")
+		runsAppendIdempotencyKeyFlag = runsAppendFlags.String("idempotency-key", "", "")
+
+		runsResultFlags       = flag.NewFlagSet("result", flag.ExitOnError)
+		runsResultMessageFlag = runsResultFlags.String("message", "", "")
+
+		runsWatchFlags       = flag.NewFlagSet("watch", flag.ExitOnError)
+		runsWatchMessageFlag = runsWatchFlags.String("message", "", "")
+
+		runsArtifactFlags       = flag.NewFlagSet("artifact", flag.ExitOnError)
+		runsArtifactMessageFlag = runsArtifactFlags.String("message", "", "")
+
+		runsAnswerFlags       = flag.NewFlagSet("answer", flag.ExitOnError)
+		runsAnswerMessageFlag = runsAnswerFlags.String("message", "", "")
+
+		runsApproveFlags       = flag.NewFlagSet("approve", flag.ExitOnError)
+		runsApproveMessageFlag = runsApproveFlags.String("message", "", "")
+
+		runsPauseFlags       = flag.NewFlagSet("pause", flag.ExitOnError)
+		runsPauseMessageFlag = runsPauseFlags.String("message", "", "")
+
+		runsResumeFlags       = flag.NewFlagSet("resume", flag.ExitOnError)
+		runsResumeMessageFlag = runsResumeFlags.String("message", "", "")
+
+		runsCancelFlags       = flag.NewFlagSet("cancel", flag.ExitOnError)
+		runsCancelMessageFlag = runsCancelFlags.String("message", "", "")
+
 		toolsFlags = flag.NewFlagSet("tools", flag.ContinueOnError)
 
 		toolsListFlags = flag.NewFlagSet("list", flag.ExitOnError)
@@ -49,7 +92,22 @@ func ParseEndpoint(
 		toolsCallFlags              = flag.NewFlagSet("call", flag.ExitOnError)
 		toolsCallMessageFlag        = toolsCallFlags.String("message", "", "")
 		toolsCallAcceptLanguageFlag = toolsCallFlags.String("accept-language", "", "")
+		toolsCallIdempotencyKeyFlag = toolsCallFlags.String("idempotency-key", "", "")
 	)
+	runsFlags.Usage = runsUsage
+	runsStartFlags.Usage = runsStartUsage
+	runsListFlags.Usage = runsListUsage
+	runsShowFlags.Usage = runsShowUsage
+	runsAppendFlags.Usage = runsAppendUsage
+	runsResultFlags.Usage = runsResultUsage
+	runsWatchFlags.Usage = runsWatchUsage
+	runsArtifactFlags.Usage = runsArtifactUsage
+	runsAnswerFlags.Usage = runsAnswerUsage
+	runsApproveFlags.Usage = runsApproveUsage
+	runsPauseFlags.Usage = runsPauseUsage
+	runsResumeFlags.Usage = runsResumeUsage
+	runsCancelFlags.Usage = runsCancelUsage
+
 	toolsFlags.Usage = toolsUsage
 	toolsListFlags.Usage = toolsListUsage
 	toolsShowFlags.Usage = toolsShowUsage
@@ -70,6 +128,8 @@ func ParseEndpoint(
 	{
 		svcn = flag.Arg(0)
 		switch svcn {
+		case "runs":
+			svcf = runsFlags
 		case "tools":
 			svcf = toolsFlags
 		default:
@@ -87,6 +147,46 @@ func ParseEndpoint(
 	{
 		epn = svcf.Arg(0)
 		switch svcn {
+		case "runs":
+			switch epn {
+			case "start":
+				epf = runsStartFlags
+
+			case "list":
+				epf = runsListFlags
+
+			case "show":
+				epf = runsShowFlags
+
+			case "append":
+				epf = runsAppendFlags
+
+			case "result":
+				epf = runsResultFlags
+
+			case "watch":
+				epf = runsWatchFlags
+
+			case "artifact":
+				epf = runsArtifactFlags
+
+			case "answer":
+				epf = runsAnswerFlags
+
+			case "approve":
+				epf = runsApproveFlags
+
+			case "pause":
+				epf = runsPauseFlags
+
+			case "resume":
+				epf = runsResumeFlags
+
+			case "cancel":
+				epf = runsCancelFlags
+
+			}
+
 		case "tools":
 			switch epn {
 			case "list":
@@ -120,6 +220,46 @@ func ParseEndpoint(
 	)
 	{
 		switch svcn {
+		case "runs":
+			c := runsc.NewClient(cc, opts...)
+			switch epn {
+			case "start":
+				endpoint = c.Start()
+				data, err = runsc.BuildStartPayload(*runsStartMessageFlag, *runsStartAcceptLanguageFlag)
+			case "list":
+				endpoint = c.List()
+				data, err = runsc.BuildListPayload(*runsListMessageFlag)
+			case "show":
+				endpoint = c.Show()
+				data, err = runsc.BuildShowPayload(*runsShowMessageFlag)
+			case "append":
+				endpoint = c.Append()
+				data, err = runsc.BuildAppendPayload(*runsAppendMessageFlag, *runsAppendIdempotencyKeyFlag)
+			case "result":
+				endpoint = c.Result()
+				data, err = runsc.BuildResultPayload(*runsResultMessageFlag)
+			case "watch":
+				endpoint = c.Watch()
+				data, err = runsc.BuildWatchPayload(*runsWatchMessageFlag)
+			case "artifact":
+				endpoint = c.Artifact()
+				data, err = runsc.BuildArtifactPayload(*runsArtifactMessageFlag)
+			case "answer":
+				endpoint = c.Answer()
+				data, err = runsc.BuildAnswerPayload(*runsAnswerMessageFlag)
+			case "approve":
+				endpoint = c.Approve()
+				data, err = runsc.BuildApprovePayload(*runsApproveMessageFlag)
+			case "pause":
+				endpoint = c.Pause()
+				data, err = runsc.BuildPausePayload(*runsPauseMessageFlag)
+			case "resume":
+				endpoint = c.Resume()
+				data, err = runsc.BuildResumePayload(*runsResumeMessageFlag)
+			case "cancel":
+				endpoint = c.Cancel()
+				data, err = runsc.BuildCancelPayload(*runsCancelMessageFlag)
+			}
 		case "tools":
 			c := toolsc.NewClient(cc, opts...)
 			switch epn {
@@ -130,7 +270,7 @@ func ParseEndpoint(
 				data, err = toolsc.BuildShowPayload(*toolsShowMessageFlag)
 			case "call":
 				endpoint = c.Call()
-				data, err = toolsc.BuildCallPayload(*toolsCallMessageFlag, *toolsCallAcceptLanguageFlag)
+				data, err = toolsc.BuildCallPayload(*toolsCallMessageFlag, *toolsCallAcceptLanguageFlag, *toolsCallIdempotencyKeyFlag)
 			}
 		}
 	}
@@ -139,6 +279,247 @@ func ParseEndpoint(
 	}
 
 	return endpoint, data, nil
+}
+
+// runsUsage displays the usage of the runs command and its subcommands.
+func runsUsage() {
+	fmt.Fprintln(os.Stderr, `Runs: their start, their calls, questions and approvals, events, control; and the artifacts that results name by digest.`)
+	fmt.Fprintf(os.Stderr, "Usage:\n    %s [globalflags] runs COMMAND [flags]\n\n", os.Args[0])
+	fmt.Fprintln(os.Stderr, "COMMAND:")
+	fmt.Fprintln(os.Stderr, `    start: Start a run: with a goal, which a model plans for; with steps, which are validated all at once and end with the first that fails; or with neither, for calls that follow. It does not wait for the run.`)
+	fmt.Fprintln(os.Stderr, `    list: List the latest runs, newest first. It takes the scope approve or admin, because who knows a run may use it.`)
+	fmt.Fprintln(os.Stderr, `    show: Read a run: its steps with their results, attempts and verdicts, its open questions, and the planner's answer.`)
+	fmt.Fprintln(os.Stderr, `    append: Append one or several calls to the queue of a run, and return their identifiers without waiting for them. The payloads are validated all at once; when one is invalid, none is appended.`)
+	fmt.Fprintln(os.Stderr, `    result: Get what a call has come to: its result, also when the run has ended, or the question that it waits for. A call that is queued or running is waited for.`)
+	fmt.Fprintln(os.Stderr, `    watch: Stream the events of a run: those that are there, then those to come, each once and in order. The stream ends when the run has ended and all was sent.`)
+	fmt.Fprintln(os.Stderr, `    artifact: Read an artifact, in pieces of at most 256 KiB.`)
+	fmt.Fprintln(os.Stderr, `    answer: Answer a question of a run, and wait for what its call comes to: a result, or its next question. An answer that does not validate is refused with its issues, and the question stays open. Questions about an outcome take the scope approve, because the answer may let an action be done again.`)
+	fmt.Fprintln(os.Stderr, `    approve: Decide about a call that waits for an approval, and wait for what it comes to. The digest of the question binds the approval to the exact arguments. It takes the scope approve.`)
+	fmt.Fprintln(os.Stderr, `    pause: Keep the run from beginning another step; the one in hand goes on.`)
+	fmt.Fprintln(os.Stderr, `    resume: Let a paused run go on.`)
+	fmt.Fprintln(os.Stderr, `    cancel: End the run. Calls that wait are not made; the one in hand is stopped, and what was done stays done.`)
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Additional help:")
+	fmt.Fprintf(os.Stderr, "    %s runs COMMAND --help\n", os.Args[0])
+}
+func runsStartUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs start", os.Args[0])
+	fmt.Fprint(os.Stderr, " -message JSON")
+	fmt.Fprint(os.Stderr, " -accept-language STRING")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Start a run: with a goal, which a model plans for; with steps, which are validated all at once and end with the first that fails; or with neither, for calls that follow. It does not wait for the run.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -message JSON: `)
+	fmt.Fprintln(os.Stderr, `    -accept-language STRING: `)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs start --message '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Sed eum aut deleniti tempore.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6292633743885405723,\n         \"max_failures\": 5564544979886164344,\n         \"question_ttl_ms\": 8118142317522698796,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 4561023381366184013,\n         \"token_budget\": 1332646128925975160,\n         \"wait_budget_ms\": 6426166064305390284\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"")
+}
+
+func runsListUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs list", os.Args[0])
+	fmt.Fprint(os.Stderr, " -message JSON")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `List the latest runs, newest first. It takes the scope approve or admin, because who knows a run may use it.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -message JSON: `)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs list --message '{\n      \"limit\": 100,\n      \"waiting\": false\n   }'")
+}
+
+func runsShowUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs show", os.Args[0])
+	fmt.Fprint(os.Stderr, " -message JSON")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Read a run: its steps with their results, attempts and verdicts, its open questions, and the planner's answer.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -message JSON: `)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs show --message '{\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+}
+
+func runsAppendUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs append", os.Args[0])
+	fmt.Fprint(os.Stderr, " -message JSON")
+	fmt.Fprint(os.Stderr, " -idempotency-key STRING")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Append one or several calls to the queue of a run, and return their identifiers without waiting for them. The payloads are validated all at once; when one is invalid, none is appended.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -message JSON: `)
+	fmt.Fprintln(os.Stderr, `    -idempotency-key STRING: `)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs append --message '{\n      \"calls\": [\n         {\n            \"arguments\": \"UG9ycm8gaXVzdG8gbmVzY2l1bnQgZXQu\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"UG9ycm8gaXVzdG8gbmVzY2l1bnQgZXQu\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"UG9ycm8gaXVzdG8gbmVzY2l1bnQgZXQu\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"UG9ycm8gaXVzdG8gbmVzY2l1bnQgZXQu\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }' --idempotency-key \"order-4711-refund\"")
+}
+
+func runsResultUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs result", os.Args[0])
+	fmt.Fprint(os.Stderr, " -message JSON")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Get what a call has come to: its result, also when the run has ended, or the question that it waits for. A call that is queued or running is waited for.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -message JSON: `)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs result --message '{\n      \"call\": \"c_7k2vq3xw5n4hj6rtd8ym9bzapc\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+}
+
+func runsWatchUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs watch", os.Args[0])
+	fmt.Fprint(os.Stderr, " -message JSON")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Stream the events of a run: those that are there, then those to come, each once and in order. The stream ends when the run has ended and all was sent.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -message JSON: `)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs watch --message '{\n      \"after\": 2491888397468041874,\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+}
+
+func runsArtifactUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs artifact", os.Args[0])
+	fmt.Fprint(os.Stderr, " -message JSON")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Read an artifact, in pieces of at most 256 KiB.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -message JSON: `)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs artifact --message '{\n      \"digest\": \"sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae\"\n   }'")
+}
+
+func runsAnswerUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs answer", os.Args[0])
+	fmt.Fprint(os.Stderr, " -message JSON")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Answer a question of a run, and wait for what its call comes to: a result, or its next question. An answer that does not validate is refused with its issues, and the question stays open. Questions about an outcome take the scope approve, because the answer may let an action be done again.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -message JSON: `)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs answer --message '{\n      \"answer\": \"UG9ycm8gYXNwZXJpb3JlcyBjdW1xdWUgZGVsZWN0dXMgZG9sb3JpYnVzIG1haW9yZXMgaW52ZW50b3JlLg==\",\n      \"question\": \"q_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+}
+
+func runsApproveUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs approve", os.Args[0])
+	fmt.Fprint(os.Stderr, " -message JSON")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Decide about a call that waits for an approval, and wait for what it comes to. The digest of the question binds the approval to the exact arguments. It takes the scope approve.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -message JSON: `)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs approve --message '{\n      \"approval\": \"a_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"approved\": true,\n      \"digest\": \"cx9\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+}
+
+func runsPauseUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs pause", os.Args[0])
+	fmt.Fprint(os.Stderr, " -message JSON")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Keep the run from beginning another step; the one in hand goes on.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -message JSON: `)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs pause --message '{\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+}
+
+func runsResumeUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs resume", os.Args[0])
+	fmt.Fprint(os.Stderr, " -message JSON")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Let a paused run go on.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -message JSON: `)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs resume --message '{\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+}
+
+func runsCancelUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs cancel", os.Args[0])
+	fmt.Fprint(os.Stderr, " -message JSON")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `End the run. Calls that wait are not made; the one in hand is stopped, and what was done stays done.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -message JSON: `)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs cancel --message '{\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
 }
 
 // toolsUsage displays the usage of the tools command and its subcommands.
@@ -192,6 +573,7 @@ func toolsCallUsage() {
 	fmt.Fprintf(os.Stderr, "%s [flags] tools call", os.Args[0])
 	fmt.Fprint(os.Stderr, " -message JSON")
 	fmt.Fprint(os.Stderr, " -accept-language STRING")
+	fmt.Fprint(os.Stderr, " -idempotency-key STRING")
 	fmt.Fprintln(os.Stderr)
 
 	// Description
@@ -201,8 +583,9 @@ func toolsCallUsage() {
 	// Flags list
 	fmt.Fprintln(os.Stderr, `    -message JSON: `)
 	fmt.Fprintln(os.Stderr, `    -accept-language STRING: `)
+	fmt.Fprintln(os.Stderr, `    -idempotency-key STRING: `)
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "tools call --message '{\n      \"arguments\": \"Q29uc2VxdWF0dXIgc2VkLg==\",\n      \"lang\": \"en\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\",\n      \"tool\": \"browser.click\"\n   }' --accept-language \"ko, en;q=0.5\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "tools call --message '{\n      \"approve\": \"ask\",\n      \"arguments\": \"VmVuaWFtIGVzdCBjb25zZXF1YXR1ciB1dCBkb2xvcmVtIGFiIHF1aXMu\",\n      \"ask\": false,\n      \"lang\": \"en\",\n      \"repair\": \"syntax\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\",\n      \"tool\": \"browser.click\"\n   }' --accept-language \"ko, en;q=0.5\" --idempotency-key \"order-4711-refund\"")
 }

@@ -39,14 +39,14 @@ func BuildShowPayload(toolsShowMessage string) (*tools.ShowPayload, error) {
 
 // BuildCallPayload builds the payload for the tools call endpoint from CLI
 // flags.
-func BuildCallPayload(toolsCallMessage string, toolsCallAcceptLanguage string) (*tools.CallPayload, error) {
+func BuildCallPayload(toolsCallMessage string, toolsCallAcceptLanguage string, toolsCallIdempotencyKey string) (*tools.CallPayload, error) {
 	var err error
 	var message toolspb.CallRequest
 	{
 		if toolsCallMessage != "" {
 			err = json.Unmarshal([]byte(toolsCallMessage), &message)
 			if err != nil {
-				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"arguments\": \"Q29uc2VxdWF0dXIgc2VkLg==\",\n      \"lang\": \"en\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\",\n      \"tool\": \"browser.click\"\n   }'")
+				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"approve\": \"ask\",\n      \"arguments\": \"VmVuaWFtIGVzdCBjb25zZXF1YXR1ciB1dCBkb2xvcmVtIGFiIHF1aXMu\",\n      \"ask\": false,\n      \"lang\": \"en\",\n      \"repair\": \"syntax\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\",\n      \"tool\": \"browser.click\"\n   }'")
 			}
 		}
 	}
@@ -62,13 +62,32 @@ func BuildCallPayload(toolsCallMessage string, toolsCallAcceptLanguage string) (
 			}
 		}
 	}
+	var idempotencyKey *string
+	{
+		if toolsCallIdempotencyKey != "" {
+			idempotencyKey = &toolsCallIdempotencyKey
+			if utf8.RuneCountInString(*idempotencyKey) < 1 {
+				err = goa.MergeErrors(err, goa.InvalidLengthError("idempotency_key", *idempotencyKey, utf8.RuneCountInString(*idempotencyKey), 1, true))
+			}
+			if utf8.RuneCountInString(*idempotencyKey) > 255 {
+				err = goa.MergeErrors(err, goa.InvalidLengthError("idempotency_key", *idempotencyKey, utf8.RuneCountInString(*idempotencyKey), 255, false))
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
 	v := &tools.CallPayload{
 		Tool:      message.Tool,
 		Arguments: json.RawMessage(message.Arguments),
 		Run:       message.Run,
 		Lang:      message.Lang,
+		Repair:    message.Repair,
+		Ask:       message.Ask,
+		Approve:   message.Approve,
 	}
 	v.AcceptLanguage = acceptLanguage
+	v.IdempotencyKey = idempotencyKey
 
 	return v, nil
 }

@@ -42,6 +42,8 @@ func (c *Client) List() goa.Endpoint {
 		if err != nil {
 			resp := goagrpc.DecodeError(err)
 			switch message := resp.(type) {
+			case *toolspb.ListForbiddenError:
+				return nil, NewListForbiddenError(message)
 			case *toolspb.ListInternalError:
 				return nil, NewListInternalError(message)
 			case *goapb.ErrorResponse:
@@ -67,6 +69,8 @@ func (c *Client) Show() goa.Endpoint {
 			switch message := resp.(type) {
 			case *toolspb.ShowUnknownToolError:
 				return nil, NewShowUnknownToolError(message)
+			case *toolspb.ShowForbiddenError:
+				return nil, NewShowForbiddenError(message)
 			case *toolspb.ShowInternalError:
 				return nil, NewShowInternalError(message)
 			case *goapb.ErrorResponse:
@@ -104,8 +108,12 @@ func (c *Client) Call() goa.Endpoint {
 				return nil, NewCallRunFullError(message)
 			case *toolspb.CallTooManyCallsError:
 				return nil, NewCallTooManyCallsError(message)
+			case *toolspb.CallKeyReusedError:
+				return nil, NewCallKeyReusedError(message)
 			case *toolspb.CallUnavailableError:
 				return nil, NewCallUnavailableError(message)
+			case *toolspb.CallForbiddenError:
+				return nil, NewCallForbiddenError(message)
 			case *toolspb.CallInternalError:
 				return nil, NewCallInternalError(message)
 			case *goapb.ErrorResponse:

@@ -103,6 +103,9 @@ func EncodeCallRequest(ctx context.Context, v any, md *metadata.MD) (any, error)
 	if payload.AcceptLanguage != nil {
 		(*md).Append("accept-language", *payload.AcceptLanguage)
 	}
+	if payload.IdempotencyKey != nil {
+		(*md).Append("idempotency-key", *payload.IdempotencyKey)
+	}
 	return NewProtoCallRequest(payload), nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	toolspb "toolsvc/gen/grpc/tools/pb"
 	tools "toolsvc/gen/tools"
+	types "toolsvc/gen/types"
 
 	goa "goa.design/goa/v3/pkg"
 )
@@ -82,10 +83,10 @@ func NewListResult(message *toolspb.ListResponse) *tools.ListResult {
 	return result
 }
 
-// NewListInternalError builds the error type of the "list" endpoint of the
+// NewListForbiddenError builds the error type of the "list" endpoint of the
 // "tools" service from the gRPC error response type.
-func NewListInternalError(message *toolspb.ListInternalError) *tools.Problem {
-	er := &tools.Problem{
+func NewListForbiddenError(message *toolspb.ListForbiddenError) *types.Problem {
+	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
 		Status:    int(message.Status),
@@ -101,6 +102,72 @@ func NewListInternalError(message *toolspb.ListInternalError) *tools.Problem {
 		er.Nearest = make([]string, len(message.Nearest))
 		for i, val := range message.Nearest {
 			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
+// NewListInternalError builds the error type of the "list" endpoint of the
+// "tools" service from the gRPC error response type.
+func NewListInternalError(message *toolspb.ListInternalError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
 		}
 	}
 	return er
@@ -171,8 +238,8 @@ func NewShowResult(message *toolspb.ShowResponse) *tools.ToolSpec {
 
 // NewShowUnknownToolError builds the error type of the "show" endpoint of the
 // "tools" service from the gRPC error response type.
-func NewShowUnknownToolError(message *toolspb.ShowUnknownToolError) *tools.Problem {
-	er := &tools.Problem{
+func NewShowUnknownToolError(message *toolspb.ShowUnknownToolError) *types.Problem {
+	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
 		Status:    int(message.Status),
@@ -190,13 +257,34 @@ func NewShowUnknownToolError(message *toolspb.ShowUnknownToolError) *tools.Probl
 			er.Nearest[i] = val
 		}
 	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
 	return er
 }
 
-// NewShowInternalError builds the error type of the "show" endpoint of the
+// NewShowForbiddenError builds the error type of the "show" endpoint of the
 // "tools" service from the gRPC error response type.
-func NewShowInternalError(message *toolspb.ShowInternalError) *tools.Problem {
-	er := &tools.Problem{
+func NewShowForbiddenError(message *toolspb.ShowForbiddenError) *types.Problem {
+	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
 		Status:    int(message.Status),
@@ -212,6 +300,72 @@ func NewShowInternalError(message *toolspb.ShowInternalError) *tools.Problem {
 		er.Nearest = make([]string, len(message.Nearest))
 		for i, val := range message.Nearest {
 			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
+// NewShowInternalError builds the error type of the "show" endpoint of the
+// "tools" service from the gRPC error response type.
+func NewShowInternalError(message *toolspb.ShowInternalError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
 		}
 	}
 	return er
@@ -225,6 +379,9 @@ func NewProtoCallRequest(payload *tools.CallPayload) *toolspb.CallRequest {
 		Arguments: []byte(payload.Arguments),
 		Run:       payload.Run,
 		Lang:      payload.Lang,
+		Repair:    payload.Repair,
+		Ask:       payload.Ask,
+		Approve:   payload.Approve,
 	}
 	return message
 }
@@ -236,15 +393,15 @@ func NewCallResult(message *toolspb.CallResponse) *tools.CallResult {
 		Outcome: message.Outcome,
 	}
 	if message.Result != nil {
-		result.Result = protobufToolspbToolResultToToolsToolResult(message.Result)
+		result.Result = protobufToolspbToolResultToTypesToolResult(message.Result)
 	}
 	return result
 }
 
 // NewCallInvalidParameterError builds the error type of the "call" endpoint of
 // the "tools" service from the gRPC error response type.
-func NewCallInvalidParameterError(message *toolspb.CallInvalidParameterError) *tools.Problem {
-	er := &tools.Problem{
+func NewCallInvalidParameterError(message *toolspb.CallInvalidParameterError) *types.Problem {
+	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
 		Status:    int(message.Status),
@@ -260,6 +417,27 @@ func NewCallInvalidParameterError(message *toolspb.CallInvalidParameterError) *t
 		er.Nearest = make([]string, len(message.Nearest))
 		for i, val := range message.Nearest {
 			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
 		}
 	}
 	return er
@@ -267,8 +445,8 @@ func NewCallInvalidParameterError(message *toolspb.CallInvalidParameterError) *t
 
 // NewCallUnknownToolError builds the error type of the "call" endpoint of the
 // "tools" service from the gRPC error response type.
-func NewCallUnknownToolError(message *toolspb.CallUnknownToolError) *tools.Problem {
-	er := &tools.Problem{
+func NewCallUnknownToolError(message *toolspb.CallUnknownToolError) *types.Problem {
+	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
 		Status:    int(message.Status),
@@ -284,6 +462,27 @@ func NewCallUnknownToolError(message *toolspb.CallUnknownToolError) *tools.Probl
 		er.Nearest = make([]string, len(message.Nearest))
 		for i, val := range message.Nearest {
 			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
 		}
 	}
 	return er
@@ -291,8 +490,8 @@ func NewCallUnknownToolError(message *toolspb.CallUnknownToolError) *tools.Probl
 
 // NewCallUnknownRunError builds the error type of the "call" endpoint of the
 // "tools" service from the gRPC error response type.
-func NewCallUnknownRunError(message *toolspb.CallUnknownRunError) *tools.Problem {
-	er := &tools.Problem{
+func NewCallUnknownRunError(message *toolspb.CallUnknownRunError) *types.Problem {
+	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
 		Status:    int(message.Status),
@@ -308,6 +507,27 @@ func NewCallUnknownRunError(message *toolspb.CallUnknownRunError) *tools.Problem
 		er.Nearest = make([]string, len(message.Nearest))
 		for i, val := range message.Nearest {
 			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
 		}
 	}
 	return er
@@ -315,8 +535,8 @@ func NewCallUnknownRunError(message *toolspb.CallUnknownRunError) *tools.Problem
 
 // NewCallRunEndedError builds the error type of the "call" endpoint of the
 // "tools" service from the gRPC error response type.
-func NewCallRunEndedError(message *toolspb.CallRunEndedError) *tools.Problem {
-	er := &tools.Problem{
+func NewCallRunEndedError(message *toolspb.CallRunEndedError) *types.Problem {
+	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
 		Status:    int(message.Status),
@@ -332,6 +552,27 @@ func NewCallRunEndedError(message *toolspb.CallRunEndedError) *tools.Problem {
 		er.Nearest = make([]string, len(message.Nearest))
 		for i, val := range message.Nearest {
 			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
 		}
 	}
 	return er
@@ -339,8 +580,8 @@ func NewCallRunEndedError(message *toolspb.CallRunEndedError) *tools.Problem {
 
 // NewCallPayloadTooLargeError builds the error type of the "call" endpoint of
 // the "tools" service from the gRPC error response type.
-func NewCallPayloadTooLargeError(message *toolspb.CallPayloadTooLargeError) *tools.Problem {
-	er := &tools.Problem{
+func NewCallPayloadTooLargeError(message *toolspb.CallPayloadTooLargeError) *types.Problem {
+	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
 		Status:    int(message.Status),
@@ -356,6 +597,27 @@ func NewCallPayloadTooLargeError(message *toolspb.CallPayloadTooLargeError) *too
 		er.Nearest = make([]string, len(message.Nearest))
 		for i, val := range message.Nearest {
 			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
 		}
 	}
 	return er
@@ -363,8 +625,8 @@ func NewCallPayloadTooLargeError(message *toolspb.CallPayloadTooLargeError) *too
 
 // NewCallRunFullError builds the error type of the "call" endpoint of the
 // "tools" service from the gRPC error response type.
-func NewCallRunFullError(message *toolspb.CallRunFullError) *tools.Problem {
-	er := &tools.Problem{
+func NewCallRunFullError(message *toolspb.CallRunFullError) *types.Problem {
+	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
 		Status:    int(message.Status),
@@ -380,6 +642,27 @@ func NewCallRunFullError(message *toolspb.CallRunFullError) *tools.Problem {
 		er.Nearest = make([]string, len(message.Nearest))
 		for i, val := range message.Nearest {
 			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
 		}
 	}
 	return er
@@ -387,8 +670,8 @@ func NewCallRunFullError(message *toolspb.CallRunFullError) *tools.Problem {
 
 // NewCallTooManyCallsError builds the error type of the "call" endpoint of the
 // "tools" service from the gRPC error response type.
-func NewCallTooManyCallsError(message *toolspb.CallTooManyCallsError) *tools.Problem {
-	er := &tools.Problem{
+func NewCallTooManyCallsError(message *toolspb.CallTooManyCallsError) *types.Problem {
+	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
 		Status:    int(message.Status),
@@ -404,6 +687,72 @@ func NewCallTooManyCallsError(message *toolspb.CallTooManyCallsError) *tools.Pro
 		er.Nearest = make([]string, len(message.Nearest))
 		for i, val := range message.Nearest {
 			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
+// NewCallKeyReusedError builds the error type of the "call" endpoint of the
+// "tools" service from the gRPC error response type.
+func NewCallKeyReusedError(message *toolspb.CallKeyReusedError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
 		}
 	}
 	return er
@@ -411,8 +760,8 @@ func NewCallTooManyCallsError(message *toolspb.CallTooManyCallsError) *tools.Pro
 
 // NewCallUnavailableError builds the error type of the "call" endpoint of the
 // "tools" service from the gRPC error response type.
-func NewCallUnavailableError(message *toolspb.CallUnavailableError) *tools.Problem {
-	er := &tools.Problem{
+func NewCallUnavailableError(message *toolspb.CallUnavailableError) *types.Problem {
+	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
 		Status:    int(message.Status),
@@ -430,13 +779,34 @@ func NewCallUnavailableError(message *toolspb.CallUnavailableError) *tools.Probl
 			er.Nearest[i] = val
 		}
 	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
 	return er
 }
 
-// NewCallInternalError builds the error type of the "call" endpoint of the
+// NewCallForbiddenError builds the error type of the "call" endpoint of the
 // "tools" service from the gRPC error response type.
-func NewCallInternalError(message *toolspb.CallInternalError) *tools.Problem {
-	er := &tools.Problem{
+func NewCallForbiddenError(message *toolspb.CallForbiddenError) *types.Problem {
+	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
 		Status:    int(message.Status),
@@ -452,6 +822,72 @@ func NewCallInternalError(message *toolspb.CallInternalError) *tools.Problem {
 		er.Nearest = make([]string, len(message.Nearest))
 		for i, val := range message.Nearest {
 			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
+// NewCallInternalError builds the error type of the "call" endpoint of the
+// "tools" service from the gRPC error response type.
+func NewCallInternalError(message *toolspb.CallInternalError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
 		}
 	}
 	return er
@@ -562,24 +998,25 @@ func ValidateAttemptRecord(elem *toolspb.AttemptRecord) (err error) {
 	return
 }
 
-// svcToolsToolResultToToolspbToolResult builds a value of type
-// *toolspb.ToolResult from a value of type *tools.ToolResult.
-func svcToolsToolResultToToolspbToolResult(v *tools.ToolResult) *toolspb.ToolResult {
+// svcTypesToolResultToToolspbToolResult builds a value of type
+// *toolspb.ToolResult from a value of type *types.ToolResult.
+func svcTypesToolResultToToolspbToolResult(v *types.ToolResult) *toolspb.ToolResult {
 	res := &toolspb.ToolResult{
 		CallId:        v.CallID,
 		RunId:         v.RunID,
 		Tool:          v.Tool,
 		Result:        []byte(v.Result),
 		ChildrenCount: int32(v.ChildrenCount),
+		Status:        v.Status,
 	}
 	if v.Error != nil {
-		res.Error = svcToolsToolErrorToToolspbToolError(v.Error)
+		res.Error = svcTypesToolErrorToToolspbToolError(v.Error)
 	}
 	if v.RetryHint != nil {
-		res.RetryHint = svcToolsRetryHintToToolspbRetryHint(v.RetryHint)
+		res.RetryHint = svcTypesRetryHintToToolspbRetryHint(v.RetryHint)
 	}
 	if v.Verification != nil {
-		res.Verification = svcToolsVerificationToToolspbVerification(v.Verification)
+		res.Verification = svcTypesVerificationToToolspbVerification(v.Verification)
 	}
 	if v.Attempts != nil {
 		res.Attempts = make([]*toolspb.AttemptRecord, len(v.Attempts))
@@ -610,18 +1047,21 @@ func svcToolsToolResultToToolspbToolResult(v *tools.ToolResult) *toolspb.ToolRes
 		}
 	}
 	if v.Telemetry != nil {
-		res.Telemetry = svcToolsTelemetryToToolspbTelemetry(v.Telemetry)
+		res.Telemetry = svcTypesTelemetryToToolspbTelemetry(v.Telemetry)
 	}
 	if v.RunLink != nil {
-		res.RunLink = svcToolsRunLinkToToolspbRunLink(v.RunLink)
+		res.RunLink = svcTypesRunLinkToToolspbRunLink(v.RunLink)
+	}
+	if v.Question != nil {
+		res.Question = svcTypesQuestionToToolspbQuestion(v.Question)
 	}
 
 	return res
 }
 
-// svcToolsToolErrorToToolspbToolError builds a value of type
-// *toolspb.ToolError from a value of type *tools.ToolError.
-func svcToolsToolErrorToToolspbToolError(v *tools.ToolError) *toolspb.ToolError {
+// svcTypesToolErrorToToolspbToolError builds a value of type
+// *toolspb.ToolError from a value of type *types.ToolError.
+func svcTypesToolErrorToToolspbToolError(v *types.ToolError) *toolspb.ToolError {
 	if v == nil {
 		return nil
 	}
@@ -634,9 +1074,9 @@ func svcToolsToolErrorToToolspbToolError(v *tools.ToolError) *toolspb.ToolError 
 	return res
 }
 
-// svcToolsRetryHintToToolspbRetryHint builds a value of type
-// *toolspb.RetryHint from a value of type *tools.RetryHint.
-func svcToolsRetryHintToToolspbRetryHint(v *tools.RetryHint) *toolspb.RetryHint {
+// svcTypesRetryHintToToolspbRetryHint builds a value of type
+// *toolspb.RetryHint from a value of type *types.RetryHint.
+func svcTypesRetryHintToToolspbRetryHint(v *types.RetryHint) *toolspb.RetryHint {
 	if v == nil {
 		return nil
 	}
@@ -690,15 +1130,15 @@ func svcToolsRetryHintToToolspbRetryHint(v *tools.RetryHint) *toolspb.RetryHint 
 		}
 	}
 	if v.Rollback != nil {
-		res.Rollback = svcToolsRollbackNoticeToToolspbRollbackNotice(v.Rollback)
+		res.Rollback = svcTypesRollbackNoticeToToolspbRollbackNotice(v.Rollback)
 	}
 
 	return res
 }
 
-// svcToolsRollbackNoticeToToolspbRollbackNotice builds a value of type
-// *toolspb.RollbackNotice from a value of type *tools.RollbackNotice.
-func svcToolsRollbackNoticeToToolspbRollbackNotice(v *tools.RollbackNotice) *toolspb.RollbackNotice {
+// svcTypesRollbackNoticeToToolspbRollbackNotice builds a value of type
+// *toolspb.RollbackNotice from a value of type *types.RollbackNotice.
+func svcTypesRollbackNoticeToToolspbRollbackNotice(v *types.RollbackNotice) *toolspb.RollbackNotice {
 	if v == nil {
 		return nil
 	}
@@ -716,9 +1156,9 @@ func svcToolsRollbackNoticeToToolspbRollbackNotice(v *tools.RollbackNotice) *too
 	return res
 }
 
-// svcToolsVerificationToToolspbVerification builds a value of type
-// *toolspb.Verification from a value of type *tools.Verification.
-func svcToolsVerificationToToolspbVerification(v *tools.Verification) *toolspb.Verification {
+// svcTypesVerificationToToolspbVerification builds a value of type
+// *toolspb.Verification from a value of type *types.Verification.
+func svcTypesVerificationToToolspbVerification(v *types.Verification) *toolspb.Verification {
 	if v == nil {
 		return nil
 	}
@@ -742,15 +1182,15 @@ func svcToolsVerificationToToolspbVerification(v *tools.Verification) *toolspb.V
 		}
 	}
 	if v.Evidence != nil {
-		res.Evidence = svcToolsEvidenceRefsToToolspbEvidenceRefs(v.Evidence)
+		res.Evidence = svcTypesEvidenceRefsToToolspbEvidenceRefs(v.Evidence)
 	}
 
 	return res
 }
 
-// svcToolsEvidenceRefsToToolspbEvidenceRefs builds a value of type
-// *toolspb.EvidenceRefs from a value of type *tools.EvidenceRefs.
-func svcToolsEvidenceRefsToToolspbEvidenceRefs(v *tools.EvidenceRefs) *toolspb.EvidenceRefs {
+// svcTypesEvidenceRefsToToolspbEvidenceRefs builds a value of type
+// *toolspb.EvidenceRefs from a value of type *types.EvidenceRefs.
+func svcTypesEvidenceRefsToToolspbEvidenceRefs(v *types.EvidenceRefs) *toolspb.EvidenceRefs {
 	res := &toolspb.EvidenceRefs{
 		Before: v.Before,
 		After:  v.After,
@@ -759,23 +1199,24 @@ func svcToolsEvidenceRefsToToolspbEvidenceRefs(v *tools.EvidenceRefs) *toolspb.E
 	return res
 }
 
-// svcToolsTelemetryToToolspbTelemetry builds a value of type
-// *toolspb.Telemetry from a value of type *tools.Telemetry.
-func svcToolsTelemetryToToolspbTelemetry(v *tools.Telemetry) *toolspb.Telemetry {
+// svcTypesTelemetryToToolspbTelemetry builds a value of type
+// *toolspb.Telemetry from a value of type *types.Telemetry.
+func svcTypesTelemetryToToolspbTelemetry(v *types.Telemetry) *toolspb.Telemetry {
 	res := &toolspb.Telemetry{
 		DurationMs:   v.DurationMs,
 		QueuedMs:     v.QueuedMs,
 		Model:        v.Model,
 		InputTokens:  v.InputTokens,
 		OutputTokens: v.OutputTokens,
+		WaitedMs:     v.WaitedMs,
 	}
 
 	return res
 }
 
-// svcToolsRunLinkToToolspbRunLink builds a value of type *toolspb.RunLink from
-// a value of type *tools.RunLink.
-func svcToolsRunLinkToToolspbRunLink(v *tools.RunLink) *toolspb.RunLink {
+// svcTypesRunLinkToToolspbRunLink builds a value of type *toolspb.RunLink from
+// a value of type *types.RunLink.
+func svcTypesRunLinkToToolspbRunLink(v *types.RunLink) *toolspb.RunLink {
 	if v == nil {
 		return nil
 	}
@@ -787,29 +1228,95 @@ func svcToolsRunLinkToToolspbRunLink(v *tools.RunLink) *toolspb.RunLink {
 	return res
 }
 
-// protobufToolspbToolResultToToolsToolResult builds a value of type
-// *tools.ToolResult from a value of type *toolspb.ToolResult.
-func protobufToolspbToolResultToToolsToolResult(v *toolspb.ToolResult) *tools.ToolResult {
-	res := &tools.ToolResult{
+// svcTypesQuestionToToolspbQuestion builds a value of type *toolspb.Question
+// from a value of type *types.Question.
+func svcTypesQuestionToToolspbQuestion(v *types.Question) *toolspb.Question {
+	if v == nil {
+		return nil
+	}
+	res := &toolspb.Question{
+		Id:             v.ID,
+		Kind:           v.Kind,
+		RunId:          v.RunID,
+		CallId:         v.CallID,
+		Tool:           v.Tool,
+		Text:           v.Text,
+		Reason:         v.Reason,
+		Schema:         []byte(v.Schema),
+		ExampleInput:   []byte(v.ExampleInput),
+		PriorInput:     []byte(v.PriorInput),
+		Digest:         v.Digest,
+		RestrictToTool: v.RestrictToTool,
+		AskedAt:        v.AskedAt,
+		ExpiresAt:      v.ExpiresAt,
+	}
+	if v.MissingFields != nil {
+		res.MissingFields = make([]string, len(v.MissingFields))
+		for i, val := range v.MissingFields {
+			res.MissingFields[i] = val
+		}
+	}
+	if v.Issues != nil {
+		res.Issues = make([]*toolspb.Issue, len(v.Issues))
+		for i, val := range v.Issues {
+			res.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				res.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					res.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	if v.Candidates != nil {
+		res.Candidates = make([]*toolspb.Candidate, len(v.Candidates))
+		for i, val := range v.Candidates {
+			res.Candidates[i] = &toolspb.Candidate{
+				Name:     val.Name,
+				Role:     val.Role,
+				Within:   val.Within,
+				Near:     val.Near,
+				Selector: val.Selector,
+			}
+		}
+	}
+
+	return res
+}
+
+// protobufToolspbToolResultToTypesToolResult builds a value of type
+// *types.ToolResult from a value of type *toolspb.ToolResult.
+func protobufToolspbToolResultToTypesToolResult(v *toolspb.ToolResult) *types.ToolResult {
+	res := &types.ToolResult{
 		CallID:        v.CallId,
 		RunID:         v.RunId,
 		Tool:          v.Tool,
 		Result:        json.RawMessage(v.Result),
 		ChildrenCount: int(v.ChildrenCount),
+		Status:        v.Status,
 	}
 	if v.Error != nil {
-		res.Error = protobufToolspbToolErrorToToolsToolError(v.Error)
+		res.Error = protobufToolspbToolErrorToTypesToolError(v.Error)
 	}
 	if v.RetryHint != nil {
-		res.RetryHint = protobufToolspbRetryHintToToolsRetryHint(v.RetryHint)
+		res.RetryHint = protobufToolspbRetryHintToTypesRetryHint(v.RetryHint)
 	}
 	if v.Verification != nil {
-		res.Verification = protobufToolspbVerificationToToolsVerification(v.Verification)
+		res.Verification = protobufToolspbVerificationToTypesVerification(v.Verification)
 	}
 	if v.Attempts != nil {
-		res.Attempts = make([]*tools.AttemptRecord, len(v.Attempts))
+		res.Attempts = make([]*types.AttemptRecord, len(v.Attempts))
 		for i, val := range v.Attempts {
-			res.Attempts[i] = &tools.AttemptRecord{
+			res.Attempts[i] = &types.AttemptRecord{
 				Number:     int(val.Number),
 				Source:     val.Source,
 				Input:      val.Input,
@@ -823,9 +1330,9 @@ func protobufToolspbToolResultToToolsToolResult(v *toolspb.ToolResult) *tools.To
 		}
 	}
 	if v.Repairs != nil {
-		res.Repairs = make([]*tools.Repair, len(v.Repairs))
+		res.Repairs = make([]*types.Repair, len(v.Repairs))
 		for i, val := range v.Repairs {
-			res.Repairs[i] = &tools.Repair{
+			res.Repairs[i] = &types.Repair{
 				Path: val.Path,
 				Rule: val.Rule,
 				Tier: val.Tier,
@@ -835,22 +1342,25 @@ func protobufToolspbToolResultToToolsToolResult(v *toolspb.ToolResult) *tools.To
 		}
 	}
 	if v.Telemetry != nil {
-		res.Telemetry = protobufToolspbTelemetryToToolsTelemetry(v.Telemetry)
+		res.Telemetry = protobufToolspbTelemetryToTypesTelemetry(v.Telemetry)
 	}
 	if v.RunLink != nil {
-		res.RunLink = protobufToolspbRunLinkToToolsRunLink(v.RunLink)
+		res.RunLink = protobufToolspbRunLinkToTypesRunLink(v.RunLink)
+	}
+	if v.Question != nil {
+		res.Question = protobufToolspbQuestionToTypesQuestion(v.Question)
 	}
 
 	return res
 }
 
-// protobufToolspbToolErrorToToolsToolError builds a value of type
-// *tools.ToolError from a value of type *toolspb.ToolError.
-func protobufToolspbToolErrorToToolsToolError(v *toolspb.ToolError) *tools.ToolError {
+// protobufToolspbToolErrorToTypesToolError builds a value of type
+// *types.ToolError from a value of type *toolspb.ToolError.
+func protobufToolspbToolErrorToTypesToolError(v *toolspb.ToolError) *types.ToolError {
 	if v == nil {
 		return nil
 	}
-	res := &tools.ToolError{
+	res := &types.ToolError{
 		Code:    v.Code,
 		Message: v.Message_,
 		Cause:   json.RawMessage(v.Cause),
@@ -859,13 +1369,13 @@ func protobufToolspbToolErrorToToolsToolError(v *toolspb.ToolError) *tools.ToolE
 	return res
 }
 
-// protobufToolspbRetryHintToToolsRetryHint builds a value of type
-// *tools.RetryHint from a value of type *toolspb.RetryHint.
-func protobufToolspbRetryHintToToolsRetryHint(v *toolspb.RetryHint) *tools.RetryHint {
+// protobufToolspbRetryHintToTypesRetryHint builds a value of type
+// *types.RetryHint from a value of type *toolspb.RetryHint.
+func protobufToolspbRetryHintToTypesRetryHint(v *toolspb.RetryHint) *types.RetryHint {
 	if v == nil {
 		return nil
 	}
-	res := &tools.RetryHint{
+	res := &types.RetryHint{
 		Reason:             v.Reason,
 		Tool:               v.Tool,
 		RestrictToTool:     v.RestrictToTool,
@@ -882,9 +1392,9 @@ func protobufToolspbRetryHintToToolsRetryHint(v *toolspb.RetryHint) *tools.Retry
 		}
 	}
 	if v.Issues != nil {
-		res.Issues = make([]*tools.Issue, len(v.Issues))
+		res.Issues = make([]*types.Issue, len(v.Issues))
 		for i, val := range v.Issues {
-			res.Issues[i] = &tools.Issue{
+			res.Issues[i] = &types.Issue{
 				Path:         val.Path,
 				Constraint:   val.Constraint,
 				Limit:        json.RawMessage(val.Limit),
@@ -903,9 +1413,9 @@ func protobufToolspbRetryHintToToolsRetryHint(v *toolspb.RetryHint) *tools.Retry
 		}
 	}
 	if v.Candidates != nil {
-		res.Candidates = make([]*tools.Candidate, len(v.Candidates))
+		res.Candidates = make([]*types.Candidate, len(v.Candidates))
 		for i, val := range v.Candidates {
-			res.Candidates[i] = &tools.Candidate{
+			res.Candidates[i] = &types.Candidate{
 				Name:     val.Name,
 				Role:     val.Role,
 				Within:   val.Within,
@@ -915,19 +1425,19 @@ func protobufToolspbRetryHintToToolsRetryHint(v *toolspb.RetryHint) *tools.Retry
 		}
 	}
 	if v.Rollback != nil {
-		res.Rollback = protobufToolspbRollbackNoticeToToolsRollbackNotice(v.Rollback)
+		res.Rollback = protobufToolspbRollbackNoticeToTypesRollbackNotice(v.Rollback)
 	}
 
 	return res
 }
 
-// protobufToolspbRollbackNoticeToToolsRollbackNotice builds a value of type
-// *tools.RollbackNotice from a value of type *toolspb.RollbackNotice.
-func protobufToolspbRollbackNoticeToToolsRollbackNotice(v *toolspb.RollbackNotice) *tools.RollbackNotice {
+// protobufToolspbRollbackNoticeToTypesRollbackNotice builds a value of type
+// *types.RollbackNotice from a value of type *toolspb.RollbackNotice.
+func protobufToolspbRollbackNoticeToTypesRollbackNotice(v *toolspb.RollbackNotice) *types.RollbackNotice {
 	if v == nil {
 		return nil
 	}
-	res := &tools.RollbackNotice{
+	res := &types.RollbackNotice{
 		Performed:  v.Performed,
 		RestoredTo: v.RestoredTo,
 	}
@@ -941,22 +1451,22 @@ func protobufToolspbRollbackNoticeToToolsRollbackNotice(v *toolspb.RollbackNotic
 	return res
 }
 
-// protobufToolspbVerificationToToolsVerification builds a value of type
-// *tools.Verification from a value of type *toolspb.Verification.
-func protobufToolspbVerificationToToolsVerification(v *toolspb.Verification) *tools.Verification {
+// protobufToolspbVerificationToTypesVerification builds a value of type
+// *types.Verification from a value of type *toolspb.Verification.
+func protobufToolspbVerificationToTypesVerification(v *toolspb.Verification) *types.Verification {
 	if v == nil {
 		return nil
 	}
-	res := &tools.Verification{
+	res := &types.Verification{
 		Verdict:     v.Verdict,
 		Confidence:  v.Confidence,
 		Threshold:   v.Threshold,
 		Explanation: v.Explanation,
 	}
 	if v.Checks != nil {
-		res.Checks = make([]*tools.Check, len(v.Checks))
+		res.Checks = make([]*types.Check, len(v.Checks))
 		for i, val := range v.Checks {
-			res.Checks[i] = &tools.Check{
+			res.Checks[i] = &types.Check{
 				Name:      val.Name,
 				Condition: val.Condition,
 				Expected:  val.Expected,
@@ -967,16 +1477,16 @@ func protobufToolspbVerificationToToolsVerification(v *toolspb.Verification) *to
 		}
 	}
 	if v.Evidence != nil {
-		res.Evidence = protobufToolspbEvidenceRefsToToolsEvidenceRefs(v.Evidence)
+		res.Evidence = protobufToolspbEvidenceRefsToTypesEvidenceRefs(v.Evidence)
 	}
 
 	return res
 }
 
-// protobufToolspbEvidenceRefsToToolsEvidenceRefs builds a value of type
-// *tools.EvidenceRefs from a value of type *toolspb.EvidenceRefs.
-func protobufToolspbEvidenceRefsToToolsEvidenceRefs(v *toolspb.EvidenceRefs) *tools.EvidenceRefs {
-	res := &tools.EvidenceRefs{
+// protobufToolspbEvidenceRefsToTypesEvidenceRefs builds a value of type
+// *types.EvidenceRefs from a value of type *toolspb.EvidenceRefs.
+func protobufToolspbEvidenceRefsToTypesEvidenceRefs(v *toolspb.EvidenceRefs) *types.EvidenceRefs {
+	res := &types.EvidenceRefs{
 		Before: v.Before,
 		After:  v.After,
 	}
@@ -984,29 +1494,95 @@ func protobufToolspbEvidenceRefsToToolsEvidenceRefs(v *toolspb.EvidenceRefs) *to
 	return res
 }
 
-// protobufToolspbTelemetryToToolsTelemetry builds a value of type
-// *tools.Telemetry from a value of type *toolspb.Telemetry.
-func protobufToolspbTelemetryToToolsTelemetry(v *toolspb.Telemetry) *tools.Telemetry {
-	res := &tools.Telemetry{
+// protobufToolspbTelemetryToTypesTelemetry builds a value of type
+// *types.Telemetry from a value of type *toolspb.Telemetry.
+func protobufToolspbTelemetryToTypesTelemetry(v *toolspb.Telemetry) *types.Telemetry {
+	res := &types.Telemetry{
 		DurationMs:   v.DurationMs,
 		QueuedMs:     v.QueuedMs,
 		Model:        v.Model,
 		InputTokens:  v.InputTokens,
 		OutputTokens: v.OutputTokens,
+		WaitedMs:     v.WaitedMs,
 	}
 
 	return res
 }
 
-// protobufToolspbRunLinkToToolsRunLink builds a value of type *tools.RunLink
+// protobufToolspbRunLinkToTypesRunLink builds a value of type *types.RunLink
 // from a value of type *toolspb.RunLink.
-func protobufToolspbRunLinkToToolsRunLink(v *toolspb.RunLink) *tools.RunLink {
+func protobufToolspbRunLinkToTypesRunLink(v *toolspb.RunLink) *types.RunLink {
 	if v == nil {
 		return nil
 	}
-	res := &tools.RunLink{
+	res := &types.RunLink{
 		WorkflowID: v.WorkflowId,
 		URL:        v.Url,
+	}
+
+	return res
+}
+
+// protobufToolspbQuestionToTypesQuestion builds a value of type
+// *types.Question from a value of type *toolspb.Question.
+func protobufToolspbQuestionToTypesQuestion(v *toolspb.Question) *types.Question {
+	if v == nil {
+		return nil
+	}
+	res := &types.Question{
+		ID:             v.Id,
+		Kind:           v.Kind,
+		RunID:          v.RunId,
+		CallID:         v.CallId,
+		Tool:           v.Tool,
+		Text:           v.Text,
+		Reason:         v.Reason,
+		Schema:         json.RawMessage(v.Schema),
+		ExampleInput:   json.RawMessage(v.ExampleInput),
+		PriorInput:     json.RawMessage(v.PriorInput),
+		Digest:         v.Digest,
+		RestrictToTool: v.RestrictToTool,
+		AskedAt:        v.AskedAt,
+		ExpiresAt:      v.ExpiresAt,
+	}
+	if v.MissingFields != nil {
+		res.MissingFields = make([]string, len(v.MissingFields))
+		for i, val := range v.MissingFields {
+			res.MissingFields[i] = val
+		}
+	}
+	if v.Issues != nil {
+		res.Issues = make([]*types.Issue, len(v.Issues))
+		for i, val := range v.Issues {
+			res.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				res.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					res.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	if v.Candidates != nil {
+		res.Candidates = make([]*types.Candidate, len(v.Candidates))
+		for i, val := range v.Candidates {
+			res.Candidates[i] = &types.Candidate{
+				Name:     val.Name,
+				Role:     val.Role,
+				Within:   val.Within,
+				Near:     val.Near,
+				Selector: val.Selector,
+			}
+		}
 	}
 
 	return res

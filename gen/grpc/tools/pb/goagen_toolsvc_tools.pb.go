@@ -28,6 +28,242 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type ListForbiddenError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListForbiddenError) Reset() {
+	*x = ListForbiddenError{}
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListForbiddenError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListForbiddenError) ProtoMessage() {}
+
+func (x *ListForbiddenError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListForbiddenError.ProtoReflect.Descriptor instead.
+func (*ListForbiddenError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ListForbiddenError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *ListForbiddenError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ListForbiddenError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *ListForbiddenError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *ListForbiddenError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *ListForbiddenError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *ListForbiddenError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *ListForbiddenError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *ListForbiddenError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+// One violation found in a payload.
+type Issue struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// RFC 6901 pointer into the payload; empty for the whole payload
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// JSON Schema 2020-12 keyword, or one of syntax, duplicate, maxBytes, condition
+	Constraint string `protobuf:"bytes,2,opt,name=constraint,proto3" json:"constraint,omitempty"`
+	// The bound, pattern or format that was not kept
+	Limit []byte `protobuf:"bytes,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// Allowed values, or known names of fields
+	Allowed []string `protobuf:"bytes,4,rep,name=allowed,proto3" json:"allowed,omitempty"`
+	// JSON type that was expected
+	ExpectedType *string `protobuf:"bytes,5,opt,name=expected_type,json=expectedType,proto3,oneof" json:"expected_type,omitempty"`
+	// The value found, as JSON text, clipped; secrets redacted
+	Got *string `protobuf:"bytes,6,opt,name=got,proto3,oneof" json:"got,omitempty"`
+	// Byte position in the payload, from 0
+	Offset int64 `protobuf:"zigzag64,7,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Nearest known name or allowed value
+	Suggestion *string `protobuf:"bytes,8,opt,name=suggestion,proto3,oneof" json:"suggestion,omitempty"`
+	// The violation in one plain sentence
+	Message_      string `protobuf:"bytes,9,opt,name=message_,json=message,proto3" json:"message_,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Issue) Reset() {
+	*x = Issue{}
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Issue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Issue) ProtoMessage() {}
+
+func (x *Issue) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Issue.ProtoReflect.Descriptor instead.
+func (*Issue) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Issue) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *Issue) GetConstraint() string {
+	if x != nil {
+		return x.Constraint
+	}
+	return ""
+}
+
+func (x *Issue) GetLimit() []byte {
+	if x != nil {
+		return x.Limit
+	}
+	return nil
+}
+
+func (x *Issue) GetAllowed() []string {
+	if x != nil {
+		return x.Allowed
+	}
+	return nil
+}
+
+func (x *Issue) GetExpectedType() string {
+	if x != nil && x.ExpectedType != nil {
+		return *x.ExpectedType
+	}
+	return ""
+}
+
+func (x *Issue) GetGot() string {
+	if x != nil && x.Got != nil {
+		return *x.Got
+	}
+	return ""
+}
+
+func (x *Issue) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *Issue) GetSuggestion() string {
+	if x != nil && x.Suggestion != nil {
+		return *x.Suggestion
+	}
+	return ""
+}
+
+func (x *Issue) GetMessage_() string {
+	if x != nil {
+		return x.Message_
+	}
+	return ""
+}
+
 type ListInternalError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identifies the kind of problem
@@ -44,6 +280,9 @@ type ListInternalError struct {
 	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
 	// Wait this many seconds before the same request
 	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -52,7 +291,7 @@ type ListInternalError struct {
 
 func (x *ListInternalError) Reset() {
 	*x = ListInternalError{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[0]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -64,7 +303,7 @@ func (x *ListInternalError) String() string {
 func (*ListInternalError) ProtoMessage() {}
 
 func (x *ListInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[0]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -77,7 +316,7 @@ func (x *ListInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInternalError.ProtoReflect.Descriptor instead.
 func (*ListInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{0}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ListInternalError) GetType() string {
@@ -129,6 +368,13 @@ func (x *ListInternalError) GetRetryAfter() int32 {
 	return 0
 }
 
+func (x *ListInternalError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
 func (x *ListInternalError) GetRequestId() string {
 	if x != nil && x.RequestId != nil {
 		return *x.RequestId
@@ -144,7 +390,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[1]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -156,7 +402,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[1]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -169,7 +415,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{1}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{3}
 }
 
 type ListResponse struct {
@@ -182,7 +428,7 @@ type ListResponse struct {
 
 func (x *ListResponse) Reset() {
 	*x = ListResponse{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[2]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -194,7 +440,7 @@ func (x *ListResponse) String() string {
 func (*ListResponse) ProtoMessage() {}
 
 func (x *ListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[2]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -207,7 +453,7 @@ func (x *ListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResponse.ProtoReflect.Descriptor instead.
 func (*ListResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{2}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListResponse) GetTools() []*ToolSpec {
@@ -260,7 +506,7 @@ type ToolSpec struct {
 
 func (x *ToolSpec) Reset() {
 	*x = ToolSpec{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[3]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -272,7 +518,7 @@ func (x *ToolSpec) String() string {
 func (*ToolSpec) ProtoMessage() {}
 
 func (x *ToolSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[3]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -285,7 +531,7 @@ func (x *ToolSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolSpec.ProtoReflect.Descriptor instead.
 func (*ToolSpec) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{3}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ToolSpec) GetId() string {
@@ -406,7 +652,7 @@ type EffectRule struct {
 
 func (x *EffectRule) Reset() {
 	*x = EffectRule{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[4]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -418,7 +664,7 @@ func (x *EffectRule) String() string {
 func (*EffectRule) ProtoMessage() {}
 
 func (x *EffectRule) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[4]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -431,7 +677,7 @@ func (x *EffectRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EffectRule.ProtoReflect.Descriptor instead.
 func (*EffectRule) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{4}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *EffectRule) GetWhen() string {
@@ -463,7 +709,7 @@ type Condition struct {
 
 func (x *Condition) Reset() {
 	*x = Condition{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[5]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -475,7 +721,7 @@ func (x *Condition) String() string {
 func (*Condition) ProtoMessage() {}
 
 func (x *Condition) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[5]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -488,7 +734,7 @@ func (x *Condition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Condition.ProtoReflect.Descriptor instead.
 func (*Condition) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{5}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Condition) GetName() string {
@@ -528,6 +774,9 @@ type ShowUnknownToolError struct {
 	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
 	// Wait this many seconds before the same request
 	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -536,7 +785,7 @@ type ShowUnknownToolError struct {
 
 func (x *ShowUnknownToolError) Reset() {
 	*x = ShowUnknownToolError{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[6]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -548,7 +797,7 @@ func (x *ShowUnknownToolError) String() string {
 func (*ShowUnknownToolError) ProtoMessage() {}
 
 func (x *ShowUnknownToolError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[6]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -561,7 +810,7 @@ func (x *ShowUnknownToolError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowUnknownToolError.ProtoReflect.Descriptor instead.
 func (*ShowUnknownToolError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{6}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ShowUnknownToolError) GetType() string {
@@ -613,7 +862,132 @@ func (x *ShowUnknownToolError) GetRetryAfter() int32 {
 	return 0
 }
 
+func (x *ShowUnknownToolError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
 func (x *ShowUnknownToolError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+type ShowForbiddenError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShowForbiddenError) Reset() {
+	*x = ShowForbiddenError{}
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShowForbiddenError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShowForbiddenError) ProtoMessage() {}
+
+func (x *ShowForbiddenError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShowForbiddenError.ProtoReflect.Descriptor instead.
+func (*ShowForbiddenError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ShowForbiddenError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *ShowForbiddenError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ShowForbiddenError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *ShowForbiddenError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *ShowForbiddenError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *ShowForbiddenError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *ShowForbiddenError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *ShowForbiddenError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *ShowForbiddenError) GetRequestId() string {
 	if x != nil && x.RequestId != nil {
 		return *x.RequestId
 	}
@@ -636,6 +1010,9 @@ type ShowInternalError struct {
 	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
 	// Wait this many seconds before the same request
 	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -644,7 +1021,7 @@ type ShowInternalError struct {
 
 func (x *ShowInternalError) Reset() {
 	*x = ShowInternalError{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[7]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -656,7 +1033,7 @@ func (x *ShowInternalError) String() string {
 func (*ShowInternalError) ProtoMessage() {}
 
 func (x *ShowInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[7]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -669,7 +1046,7 @@ func (x *ShowInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowInternalError.ProtoReflect.Descriptor instead.
 func (*ShowInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{7}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ShowInternalError) GetType() string {
@@ -721,6 +1098,13 @@ func (x *ShowInternalError) GetRetryAfter() int32 {
 	return 0
 }
 
+func (x *ShowInternalError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
 func (x *ShowInternalError) GetRequestId() string {
 	if x != nil && x.RequestId != nil {
 		return *x.RequestId
@@ -738,7 +1122,7 @@ type ShowRequest struct {
 
 func (x *ShowRequest) Reset() {
 	*x = ShowRequest{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[8]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +1134,7 @@ func (x *ShowRequest) String() string {
 func (*ShowRequest) ProtoMessage() {}
 
 func (x *ShowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[8]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +1147,7 @@ func (x *ShowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowRequest.ProtoReflect.Descriptor instead.
 func (*ShowRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{8}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ShowRequest) GetTool() string {
@@ -814,7 +1198,7 @@ type ShowResponse struct {
 
 func (x *ShowResponse) Reset() {
 	*x = ShowResponse{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[9]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -826,7 +1210,7 @@ func (x *ShowResponse) String() string {
 func (*ShowResponse) ProtoMessage() {}
 
 func (x *ShowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[9]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -839,7 +1223,7 @@ func (x *ShowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowResponse.ProtoReflect.Descriptor instead.
 func (*ShowResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{9}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ShowResponse) GetId() string {
@@ -963,6 +1347,9 @@ type CallInvalidParameterError struct {
 	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
 	// Wait this many seconds before the same request
 	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -971,7 +1358,7 @@ type CallInvalidParameterError struct {
 
 func (x *CallInvalidParameterError) Reset() {
 	*x = CallInvalidParameterError{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[10]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -983,7 +1370,7 @@ func (x *CallInvalidParameterError) String() string {
 func (*CallInvalidParameterError) ProtoMessage() {}
 
 func (x *CallInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[10]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -996,7 +1383,7 @@ func (x *CallInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*CallInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{10}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CallInvalidParameterError) GetType() string {
@@ -1048,6 +1435,13 @@ func (x *CallInvalidParameterError) GetRetryAfter() int32 {
 	return 0
 }
 
+func (x *CallInvalidParameterError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
 func (x *CallInvalidParameterError) GetRequestId() string {
 	if x != nil && x.RequestId != nil {
 		return *x.RequestId
@@ -1071,6 +1465,9 @@ type CallUnknownToolError struct {
 	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
 	// Wait this many seconds before the same request
 	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1079,7 +1476,7 @@ type CallUnknownToolError struct {
 
 func (x *CallUnknownToolError) Reset() {
 	*x = CallUnknownToolError{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[11]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1091,7 +1488,7 @@ func (x *CallUnknownToolError) String() string {
 func (*CallUnknownToolError) ProtoMessage() {}
 
 func (x *CallUnknownToolError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[11]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1104,7 +1501,7 @@ func (x *CallUnknownToolError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallUnknownToolError.ProtoReflect.Descriptor instead.
 func (*CallUnknownToolError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{11}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CallUnknownToolError) GetType() string {
@@ -1156,6 +1553,13 @@ func (x *CallUnknownToolError) GetRetryAfter() int32 {
 	return 0
 }
 
+func (x *CallUnknownToolError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
 func (x *CallUnknownToolError) GetRequestId() string {
 	if x != nil && x.RequestId != nil {
 		return *x.RequestId
@@ -1179,6 +1583,9 @@ type CallUnknownRunError struct {
 	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
 	// Wait this many seconds before the same request
 	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1187,7 +1594,7 @@ type CallUnknownRunError struct {
 
 func (x *CallUnknownRunError) Reset() {
 	*x = CallUnknownRunError{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[12]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1199,7 +1606,7 @@ func (x *CallUnknownRunError) String() string {
 func (*CallUnknownRunError) ProtoMessage() {}
 
 func (x *CallUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[12]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1212,7 +1619,7 @@ func (x *CallUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallUnknownRunError.ProtoReflect.Descriptor instead.
 func (*CallUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{12}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CallUnknownRunError) GetType() string {
@@ -1264,6 +1671,13 @@ func (x *CallUnknownRunError) GetRetryAfter() int32 {
 	return 0
 }
 
+func (x *CallUnknownRunError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
 func (x *CallUnknownRunError) GetRequestId() string {
 	if x != nil && x.RequestId != nil {
 		return *x.RequestId
@@ -1287,6 +1701,9 @@ type CallRunEndedError struct {
 	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
 	// Wait this many seconds before the same request
 	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1295,7 +1712,7 @@ type CallRunEndedError struct {
 
 func (x *CallRunEndedError) Reset() {
 	*x = CallRunEndedError{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[13]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1307,7 +1724,7 @@ func (x *CallRunEndedError) String() string {
 func (*CallRunEndedError) ProtoMessage() {}
 
 func (x *CallRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[13]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1320,7 +1737,7 @@ func (x *CallRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallRunEndedError.ProtoReflect.Descriptor instead.
 func (*CallRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{13}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CallRunEndedError) GetType() string {
@@ -1372,6 +1789,13 @@ func (x *CallRunEndedError) GetRetryAfter() int32 {
 	return 0
 }
 
+func (x *CallRunEndedError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
 func (x *CallRunEndedError) GetRequestId() string {
 	if x != nil && x.RequestId != nil {
 		return *x.RequestId
@@ -1395,6 +1819,9 @@ type CallPayloadTooLargeError struct {
 	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
 	// Wait this many seconds before the same request
 	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1403,7 +1830,7 @@ type CallPayloadTooLargeError struct {
 
 func (x *CallPayloadTooLargeError) Reset() {
 	*x = CallPayloadTooLargeError{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[14]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1415,7 +1842,7 @@ func (x *CallPayloadTooLargeError) String() string {
 func (*CallPayloadTooLargeError) ProtoMessage() {}
 
 func (x *CallPayloadTooLargeError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[14]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1428,7 +1855,7 @@ func (x *CallPayloadTooLargeError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallPayloadTooLargeError.ProtoReflect.Descriptor instead.
 func (*CallPayloadTooLargeError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{14}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CallPayloadTooLargeError) GetType() string {
@@ -1480,6 +1907,13 @@ func (x *CallPayloadTooLargeError) GetRetryAfter() int32 {
 	return 0
 }
 
+func (x *CallPayloadTooLargeError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
 func (x *CallPayloadTooLargeError) GetRequestId() string {
 	if x != nil && x.RequestId != nil {
 		return *x.RequestId
@@ -1503,6 +1937,9 @@ type CallRunFullError struct {
 	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
 	// Wait this many seconds before the same request
 	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1511,7 +1948,7 @@ type CallRunFullError struct {
 
 func (x *CallRunFullError) Reset() {
 	*x = CallRunFullError{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[15]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1523,7 +1960,7 @@ func (x *CallRunFullError) String() string {
 func (*CallRunFullError) ProtoMessage() {}
 
 func (x *CallRunFullError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[15]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1536,7 +1973,7 @@ func (x *CallRunFullError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallRunFullError.ProtoReflect.Descriptor instead.
 func (*CallRunFullError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{15}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CallRunFullError) GetType() string {
@@ -1588,6 +2025,13 @@ func (x *CallRunFullError) GetRetryAfter() int32 {
 	return 0
 }
 
+func (x *CallRunFullError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
 func (x *CallRunFullError) GetRequestId() string {
 	if x != nil && x.RequestId != nil {
 		return *x.RequestId
@@ -1611,6 +2055,9 @@ type CallTooManyCallsError struct {
 	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
 	// Wait this many seconds before the same request
 	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1619,7 +2066,7 @@ type CallTooManyCallsError struct {
 
 func (x *CallTooManyCallsError) Reset() {
 	*x = CallTooManyCallsError{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[16]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1631,7 +2078,7 @@ func (x *CallTooManyCallsError) String() string {
 func (*CallTooManyCallsError) ProtoMessage() {}
 
 func (x *CallTooManyCallsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[16]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1644,7 +2091,7 @@ func (x *CallTooManyCallsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallTooManyCallsError.ProtoReflect.Descriptor instead.
 func (*CallTooManyCallsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{16}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CallTooManyCallsError) GetType() string {
@@ -1696,7 +2143,132 @@ func (x *CallTooManyCallsError) GetRetryAfter() int32 {
 	return 0
 }
 
+func (x *CallTooManyCallsError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
 func (x *CallTooManyCallsError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+type CallKeyReusedError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallKeyReusedError) Reset() {
+	*x = CallKeyReusedError{}
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallKeyReusedError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallKeyReusedError) ProtoMessage() {}
+
+func (x *CallKeyReusedError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallKeyReusedError.ProtoReflect.Descriptor instead.
+func (*CallKeyReusedError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *CallKeyReusedError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *CallKeyReusedError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *CallKeyReusedError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *CallKeyReusedError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *CallKeyReusedError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *CallKeyReusedError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *CallKeyReusedError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *CallKeyReusedError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *CallKeyReusedError) GetRequestId() string {
 	if x != nil && x.RequestId != nil {
 		return *x.RequestId
 	}
@@ -1719,6 +2291,9 @@ type CallUnavailableError struct {
 	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
 	// Wait this many seconds before the same request
 	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1727,7 +2302,7 @@ type CallUnavailableError struct {
 
 func (x *CallUnavailableError) Reset() {
 	*x = CallUnavailableError{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[17]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1739,7 +2314,7 @@ func (x *CallUnavailableError) String() string {
 func (*CallUnavailableError) ProtoMessage() {}
 
 func (x *CallUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[17]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1752,7 +2327,7 @@ func (x *CallUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallUnavailableError.ProtoReflect.Descriptor instead.
 func (*CallUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{17}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CallUnavailableError) GetType() string {
@@ -1804,7 +2379,132 @@ func (x *CallUnavailableError) GetRetryAfter() int32 {
 	return 0
 }
 
+func (x *CallUnavailableError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
 func (x *CallUnavailableError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+type CallForbiddenError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallForbiddenError) Reset() {
+	*x = CallForbiddenError{}
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallForbiddenError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallForbiddenError) ProtoMessage() {}
+
+func (x *CallForbiddenError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallForbiddenError.ProtoReflect.Descriptor instead.
+func (*CallForbiddenError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *CallForbiddenError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *CallForbiddenError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *CallForbiddenError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *CallForbiddenError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *CallForbiddenError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *CallForbiddenError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *CallForbiddenError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *CallForbiddenError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *CallForbiddenError) GetRequestId() string {
 	if x != nil && x.RequestId != nil {
 		return *x.RequestId
 	}
@@ -1827,6 +2527,9 @@ type CallInternalError struct {
 	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
 	// Wait this many seconds before the same request
 	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1835,7 +2538,7 @@ type CallInternalError struct {
 
 func (x *CallInternalError) Reset() {
 	*x = CallInternalError{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[18]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1847,7 +2550,7 @@ func (x *CallInternalError) String() string {
 func (*CallInternalError) ProtoMessage() {}
 
 func (x *CallInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[18]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1860,7 +2563,7 @@ func (x *CallInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallInternalError.ProtoReflect.Descriptor instead.
 func (*CallInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{18}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CallInternalError) GetType() string {
@@ -1912,6 +2615,13 @@ func (x *CallInternalError) GetRetryAfter() int32 {
 	return 0
 }
 
+func (x *CallInternalError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
 func (x *CallInternalError) GetRequestId() string {
 	if x != nil && x.RequestId != nil {
 		return *x.RequestId
@@ -1930,14 +2640,24 @@ type CallRequest struct {
 	Run *string `protobuf:"bytes,3,opt,name=run,proto3,oneof" json:"run,omitempty"`
 	// Language of the narration, as a BCP 47 tag: en, ko or ja; any other is told
 	// in English
-	Lang          *string `protobuf:"bytes,4,opt,name=lang,proto3,oneof" json:"lang,omitempty"`
+	Lang *string `protobuf:"bytes,4,opt,name=lang,proto3,oneof" json:"lang,omitempty"`
+	// How far the payload may be corrected: none, syntax, lossless (the default),
+	// model, or person, which asks for what is missing. A run that is there keeps
+	// its own policy
+	Repair *string `protobuf:"bytes,5,opt,name=repair,proto3,oneof" json:"repair,omitempty"`
+	// Whether a person may be asked where a target is ambiguous or an outcome
+	// unknown; the call then waits
+	Ask *bool `protobuf:"varint,6,opt,name=ask,proto3,oneof" json:"ask,omitempty"`
+	// What becomes of a call that needs an approval: ask (the default), deny, or
+	// allow, which takes the scope approve
+	Approve       *string `protobuf:"bytes,7,opt,name=approve,proto3,oneof" json:"approve,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CallRequest) Reset() {
 	*x = CallRequest{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[19]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1949,7 +2669,7 @@ func (x *CallRequest) String() string {
 func (*CallRequest) ProtoMessage() {}
 
 func (x *CallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[19]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1962,7 +2682,7 @@ func (x *CallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallRequest.ProtoReflect.Descriptor instead.
 func (*CallRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{19}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CallRequest) GetTool() string {
@@ -1993,6 +2713,27 @@ func (x *CallRequest) GetLang() string {
 	return ""
 }
 
+func (x *CallRequest) GetRepair() string {
+	if x != nil && x.Repair != nil {
+		return *x.Repair
+	}
+	return ""
+}
+
+func (x *CallRequest) GetAsk() bool {
+	if x != nil && x.Ask != nil {
+		return *x.Ask
+	}
+	return false
+}
+
+func (x *CallRequest) GetApprove() string {
+	if x != nil && x.Approve != nil {
+		return *x.Approve
+	}
+	return ""
+}
+
 type CallResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the payload was valid, so that the call was made
@@ -2004,7 +2745,7 @@ type CallResponse struct {
 
 func (x *CallResponse) Reset() {
 	*x = CallResponse{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[20]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2016,7 +2757,7 @@ func (x *CallResponse) String() string {
 func (*CallResponse) ProtoMessage() {}
 
 func (x *CallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[20]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2029,7 +2770,7 @@ func (x *CallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallResponse.ProtoReflect.Descriptor instead.
 func (*CallResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{20}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CallResponse) GetOutcome() string {
@@ -2047,7 +2788,7 @@ func (x *CallResponse) GetResult() *ToolResult {
 }
 
 // What every call ends in, on every surface. A result and an error exclude
-// each other.
+// each other; a call that waits has neither.
 type ToolResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identifier of the call
@@ -2070,13 +2811,17 @@ type ToolResult struct {
 	// How many calls an agent-backed tool made
 	ChildrenCount int32    `protobuf:"zigzag32,11,opt,name=children_count,json=childrenCount,proto3" json:"children_count,omitempty"`
 	RunLink       *RunLink `protobuf:"bytes,12,opt,name=run_link,json=runLink,proto3" json:"run_link,omitempty"`
+	// needs_input while the call waits for the answer to its question; absent when
+	// it has ended
+	Status        *string   `protobuf:"bytes,13,opt,name=status,proto3,oneof" json:"status,omitempty"`
+	Question      *Question `protobuf:"bytes,14,opt,name=question,proto3" json:"question,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[21]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2088,7 +2833,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[21]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2101,7 +2846,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{21}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ToolResult) GetCallId() string {
@@ -2188,6 +2933,20 @@ func (x *ToolResult) GetRunLink() *RunLink {
 	return nil
 }
 
+func (x *ToolResult) GetStatus() string {
+	if x != nil && x.Status != nil {
+		return *x.Status
+	}
+	return ""
+}
+
+func (x *ToolResult) GetQuestion() *Question {
+	if x != nil {
+		return x.Question
+	}
+	return nil
+}
+
 // Why a call failed. The chain of causes survives retries, rollbacks and
 // agent-as-tool hops.
 type ToolError struct {
@@ -2197,8 +2956,8 @@ type ToolError struct {
 	// verification_uncertain, frame_gone, browser_crashed, invalid_arguments,
 	// missing_fields, malformed_response, timeout, rate_limited, tool_unavailable,
 	// precondition_failed, postcondition_failed, rollback_refused, policy_denied,
-	// confirmation_required, loop_detected, outcome_unknown, cancelled,
-	// worker_lost, internal
+	// confirmation_required, loop_detected, outcome_unknown, question_expired,
+	// cancelled, worker_lost, internal
 	Code *string `protobuf:"bytes,1,opt,name=code,proto3,oneof" json:"code,omitempty"`
 	// What was tried, on what, and what stood in the way
 	Message_ string `protobuf:"bytes,2,opt,name=message_,json=message,proto3" json:"message_,omitempty"`
@@ -2210,7 +2969,7 @@ type ToolError struct {
 
 func (x *ToolError) Reset() {
 	*x = ToolError{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[22]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2222,7 +2981,7 @@ func (x *ToolError) String() string {
 func (*ToolError) ProtoMessage() {}
 
 func (x *ToolError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[22]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2235,7 +2994,7 @@ func (x *ToolError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolError.ProtoReflect.Descriptor instead.
 func (*ToolError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{22}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ToolError) GetCode() string {
@@ -2298,7 +3057,7 @@ type RetryHint struct {
 
 func (x *RetryHint) Reset() {
 	*x = RetryHint{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[23]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2310,7 +3069,7 @@ func (x *RetryHint) String() string {
 func (*RetryHint) ProtoMessage() {}
 
 func (x *RetryHint) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[23]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2323,7 +3082,7 @@ func (x *RetryHint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryHint.ProtoReflect.Descriptor instead.
 func (*RetryHint) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{23}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RetryHint) GetReason() string {
@@ -2410,124 +3169,6 @@ func (x *RetryHint) GetRollback() *RollbackNotice {
 	return nil
 }
 
-// One violation found in a payload.
-type Issue struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// RFC 6901 pointer into the payload; empty for the whole payload
-	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// JSON Schema 2020-12 keyword, or one of syntax, duplicate, maxBytes, condition
-	Constraint string `protobuf:"bytes,2,opt,name=constraint,proto3" json:"constraint,omitempty"`
-	// The bound, pattern or format that was not kept
-	Limit []byte `protobuf:"bytes,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// Allowed values, or known names of fields
-	Allowed []string `protobuf:"bytes,4,rep,name=allowed,proto3" json:"allowed,omitempty"`
-	// JSON type that was expected
-	ExpectedType *string `protobuf:"bytes,5,opt,name=expected_type,json=expectedType,proto3,oneof" json:"expected_type,omitempty"`
-	// The value found, as JSON text, clipped; secrets redacted
-	Got *string `protobuf:"bytes,6,opt,name=got,proto3,oneof" json:"got,omitempty"`
-	// Byte position in the payload, from 0
-	Offset int64 `protobuf:"zigzag64,7,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Nearest known name or allowed value
-	Suggestion *string `protobuf:"bytes,8,opt,name=suggestion,proto3,oneof" json:"suggestion,omitempty"`
-	// The violation in one plain sentence
-	Message_      string `protobuf:"bytes,9,opt,name=message_,json=message,proto3" json:"message_,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Issue) Reset() {
-	*x = Issue{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[24]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Issue) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Issue) ProtoMessage() {}
-
-func (x *Issue) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[24]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Issue.ProtoReflect.Descriptor instead.
-func (*Issue) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{24}
-}
-
-func (x *Issue) GetPath() string {
-	if x != nil {
-		return x.Path
-	}
-	return ""
-}
-
-func (x *Issue) GetConstraint() string {
-	if x != nil {
-		return x.Constraint
-	}
-	return ""
-}
-
-func (x *Issue) GetLimit() []byte {
-	if x != nil {
-		return x.Limit
-	}
-	return nil
-}
-
-func (x *Issue) GetAllowed() []string {
-	if x != nil {
-		return x.Allowed
-	}
-	return nil
-}
-
-func (x *Issue) GetExpectedType() string {
-	if x != nil && x.ExpectedType != nil {
-		return *x.ExpectedType
-	}
-	return ""
-}
-
-func (x *Issue) GetGot() string {
-	if x != nil && x.Got != nil {
-		return *x.Got
-	}
-	return ""
-}
-
-func (x *Issue) GetOffset() int64 {
-	if x != nil {
-		return x.Offset
-	}
-	return 0
-}
-
-func (x *Issue) GetSuggestion() string {
-	if x != nil && x.Suggestion != nil {
-		return *x.Suggestion
-	}
-	return ""
-}
-
-func (x *Issue) GetMessage_() string {
-	if x != nil {
-		return x.Message_
-	}
-	return ""
-}
-
 // One thing that a target may mean, in words that tell it from the others.
 type Candidate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2547,7 +3188,7 @@ type Candidate struct {
 
 func (x *Candidate) Reset() {
 	*x = Candidate{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[25]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2559,7 +3200,7 @@ func (x *Candidate) String() string {
 func (*Candidate) ProtoMessage() {}
 
 func (x *Candidate) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[25]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2572,7 +3213,7 @@ func (x *Candidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
 func (*Candidate) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{25}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Candidate) GetName() string {
@@ -2625,7 +3266,7 @@ type RollbackNotice struct {
 
 func (x *RollbackNotice) Reset() {
 	*x = RollbackNotice{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[26]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2637,7 +3278,7 @@ func (x *RollbackNotice) String() string {
 func (*RollbackNotice) ProtoMessage() {}
 
 func (x *RollbackNotice) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[26]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2650,7 +3291,7 @@ func (x *RollbackNotice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollbackNotice.ProtoReflect.Descriptor instead.
 func (*RollbackNotice) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{26}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RollbackNotice) GetPerformed() bool {
@@ -2694,7 +3335,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[27]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2706,7 +3347,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[27]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2719,7 +3360,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{27}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Verification) GetVerdict() string {
@@ -2786,7 +3427,7 @@ type Check struct {
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[28]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2798,7 +3439,7 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[28]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2811,7 +3452,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{28}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Check) GetName() string {
@@ -2869,7 +3510,7 @@ type EvidenceRefs struct {
 
 func (x *EvidenceRefs) Reset() {
 	*x = EvidenceRefs{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[29]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2881,7 +3522,7 @@ func (x *EvidenceRefs) String() string {
 func (*EvidenceRefs) ProtoMessage() {}
 
 func (x *EvidenceRefs) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[29]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2894,7 +3535,7 @@ func (x *EvidenceRefs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceRefs.ProtoReflect.Descriptor instead.
 func (*EvidenceRefs) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{29}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *EvidenceRefs) GetBefore() string {
@@ -2930,7 +3571,7 @@ type AttemptRecord struct {
 	// invalid_arguments, missing_fields, malformed_response, timeout,
 	// rate_limited, tool_unavailable, precondition_failed, postcondition_failed,
 	// rollback_refused, policy_denied, confirmation_required, loop_detected,
-	// outcome_unknown, cancelled, worker_lost, internal
+	// outcome_unknown, question_expired, cancelled, worker_lost, internal
 	Failure *string `protobuf:"bytes,6,opt,name=failure,proto3,oneof" json:"failure,omitempty"`
 	// The failure in words
 	Message_ *string `protobuf:"bytes,7,opt,name=message_,json=message,proto3,oneof" json:"message_,omitempty"`
@@ -2944,7 +3585,7 @@ type AttemptRecord struct {
 
 func (x *AttemptRecord) Reset() {
 	*x = AttemptRecord{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[30]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2956,7 +3597,7 @@ func (x *AttemptRecord) String() string {
 func (*AttemptRecord) ProtoMessage() {}
 
 func (x *AttemptRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[30]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2969,7 +3610,7 @@ func (x *AttemptRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptRecord.ProtoReflect.Descriptor instead.
 func (*AttemptRecord) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{30}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *AttemptRecord) GetNumber() int32 {
@@ -3054,7 +3695,7 @@ type Repair struct {
 
 func (x *Repair) Reset() {
 	*x = Repair{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[31]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3066,7 +3707,7 @@ func (x *Repair) String() string {
 func (*Repair) ProtoMessage() {}
 
 func (x *Repair) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[31]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3079,7 +3720,7 @@ func (x *Repair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repair.ProtoReflect.Descriptor instead.
 func (*Repair) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{31}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Repair) GetPath() string {
@@ -3129,14 +3770,17 @@ type Telemetry struct {
 	// Tokens read by the model
 	InputTokens int64 `protobuf:"zigzag64,4,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
 	// Tokens written by the model
-	OutputTokens  int64 `protobuf:"zigzag64,5,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	OutputTokens int64 `protobuf:"zigzag64,5,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	// How long it backed off, or waited for a person, in milliseconds; absent when
+	// it did not
+	WaitedMs      *int64 `protobuf:"zigzag64,6,opt,name=waited_ms,json=waitedMs,proto3,oneof" json:"waited_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Telemetry) Reset() {
 	*x = Telemetry{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[32]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3148,7 +3792,7 @@ func (x *Telemetry) String() string {
 func (*Telemetry) ProtoMessage() {}
 
 func (x *Telemetry) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[32]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3161,7 +3805,7 @@ func (x *Telemetry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Telemetry.ProtoReflect.Descriptor instead.
 func (*Telemetry) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{32}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Telemetry) GetDurationMs() int64 {
@@ -3199,6 +3843,13 @@ func (x *Telemetry) GetOutputTokens() int64 {
 	return 0
 }
 
+func (x *Telemetry) GetWaitedMs() int64 {
+	if x != nil && x.WaitedMs != nil {
+		return *x.WaitedMs
+	}
+	return 0
+}
+
 // Where the run is in Temporal.
 type RunLink struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3212,7 +3863,7 @@ type RunLink struct {
 
 func (x *RunLink) Reset() {
 	*x = RunLink{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[33]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3224,7 +3875,7 @@ func (x *RunLink) String() string {
 func (*RunLink) ProtoMessage() {}
 
 func (x *RunLink) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[33]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3237,7 +3888,7 @@ func (x *RunLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunLink.ProtoReflect.Descriptor instead.
 func (*RunLink) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{33}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RunLink) GetWorkflowId() string {
@@ -3254,11 +3905,239 @@ func (x *RunLink) GetUrl() string {
 	return ""
 }
 
+// What a run waits for. It survives restarts, and can be answered from any
+// surface.
+type Question struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifier of the question: q_…, of an approval a_…
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// What is asked: one of arguments, approval, outcome, text
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The run that asks
+	RunId string `protobuf:"bytes,3,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The call that waits; absent when a planner asks
+	CallId *string `protobuf:"bytes,4,opt,name=call_id,json=callId,proto3,oneof" json:"call_id,omitempty"`
+	// Its tool; absent when a planner asks
+	Tool *string `protobuf:"bytes,5,opt,name=tool,proto3,oneof" json:"tool,omitempty"`
+	// The question in words
+	Text string `protobuf:"bytes,6,opt,name=text,proto3" json:"text,omitempty"`
+	// Why it is asked: one of ambiguous_target, cancelled, confirmation_required,
+	// invalid_arguments, loop_detected, malformed_response, missing_fields,
+	// no_effect, outcome_unknown, policy_denied, postcondition_failed,
+	// precondition_failed, rate_limited, target_not_found, timeout,
+	// tool_unavailable, verification_failed, wrong_target
+	Reason *string `protobuf:"bytes,7,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	// RFC 6901 pointers of the required fields that are absent
+	MissingFields []string `protobuf:"bytes,8,rep,name=missing_fields,json=missingFields,proto3" json:"missing_fields,omitempty"`
+	// All violations of the payload
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// What an ambiguous target may mean
+	Candidates []*Candidate `protobuf:"bytes,10,rep,name=candidates,proto3" json:"candidates,omitempty"`
+	// JSON Schema 2020-12 that every answer has to meet; forms are made from it.
+	// Of arguments, an answer may leave out what the payload has already
+	Schema []byte `protobuf:"bytes,11,opt,name=schema,proto3,oneof" json:"schema,omitempty"`
+	// A valid payload
+	ExampleInput []byte `protobuf:"bytes,12,opt,name=example_input,json=exampleInput,proto3,oneof" json:"example_input,omitempty"`
+	// The payload so far; of an approval, the exact arguments. Secrets are redacted
+	PriorInput []byte `protobuf:"bytes,13,opt,name=prior_input,json=priorInput,proto3,oneof" json:"prior_input,omitempty"`
+	// Binds an approval to the tool and the exact arguments
+	Digest *string `protobuf:"bytes,14,opt,name=digest,proto3,oneof" json:"digest,omitempty"`
+	// Whether only this tool's call can follow; absent when not
+	RestrictToTool *bool `protobuf:"varint,15,opt,name=restrict_to_tool,json=restrictToTool,proto3,oneof" json:"restrict_to_tool,omitempty"`
+	// When it was asked, RFC 3339
+	AskedAt string `protobuf:"bytes,16,opt,name=asked_at,json=askedAt,proto3" json:"asked_at,omitempty"`
+	// When it stops waiting, RFC 3339
+	ExpiresAt     string `protobuf:"bytes,17,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Question) Reset() {
+	*x = Question{}
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Question) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Question) ProtoMessage() {}
+
+func (x *Question) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Question.ProtoReflect.Descriptor instead.
+func (*Question) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *Question) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Question) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Question) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *Question) GetCallId() string {
+	if x != nil && x.CallId != nil {
+		return *x.CallId
+	}
+	return ""
+}
+
+func (x *Question) GetTool() string {
+	if x != nil && x.Tool != nil {
+		return *x.Tool
+	}
+	return ""
+}
+
+func (x *Question) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Question) GetReason() string {
+	if x != nil && x.Reason != nil {
+		return *x.Reason
+	}
+	return ""
+}
+
+func (x *Question) GetMissingFields() []string {
+	if x != nil {
+		return x.MissingFields
+	}
+	return nil
+}
+
+func (x *Question) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *Question) GetCandidates() []*Candidate {
+	if x != nil {
+		return x.Candidates
+	}
+	return nil
+}
+
+func (x *Question) GetSchema() []byte {
+	if x != nil {
+		return x.Schema
+	}
+	return nil
+}
+
+func (x *Question) GetExampleInput() []byte {
+	if x != nil {
+		return x.ExampleInput
+	}
+	return nil
+}
+
+func (x *Question) GetPriorInput() []byte {
+	if x != nil {
+		return x.PriorInput
+	}
+	return nil
+}
+
+func (x *Question) GetDigest() string {
+	if x != nil && x.Digest != nil {
+		return *x.Digest
+	}
+	return ""
+}
+
+func (x *Question) GetRestrictToTool() bool {
+	if x != nil && x.RestrictToTool != nil {
+		return *x.RestrictToTool
+	}
+	return false
+}
+
+func (x *Question) GetAskedAt() string {
+	if x != nil {
+		return x.AskedAt
+	}
+	return ""
+}
+
+func (x *Question) GetExpiresAt() string {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return ""
+}
+
 var File_goagen_toolsvc_tools_proto protoreflect.FileDescriptor
 
 const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\n" +
-	"\x1agoagen_toolsvc_tools.proto\x12\x10toolsvc.tools.v1\"\x84\x02\n" +
+	"\x1agoagen_toolsvc_tools.proto\x12\x10toolsvc.tools.v1\"\xb6\x02\n" +
+	"\x12ListForbiddenError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xbc\x02\n" +
+	"\x05Issue\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1e\n" +
+	"\n" +
+	"constraint\x18\x02 \x01(\tR\n" +
+	"constraint\x12\x19\n" +
+	"\x05limit\x18\x03 \x01(\fH\x00R\x05limit\x88\x01\x01\x12\x18\n" +
+	"\aallowed\x18\x04 \x03(\tR\aallowed\x12(\n" +
+	"\rexpected_type\x18\x05 \x01(\tH\x01R\fexpectedType\x88\x01\x01\x12\x15\n" +
+	"\x03got\x18\x06 \x01(\tH\x02R\x03got\x88\x01\x01\x12\x16\n" +
+	"\x06offset\x18\a \x01(\x12R\x06offset\x12#\n" +
+	"\n" +
+	"suggestion\x18\b \x01(\tH\x03R\n" +
+	"suggestion\x88\x01\x01\x12\x19\n" +
+	"\bmessage_\x18\t \x01(\tR\amessageB\b\n" +
+	"\x06_limitB\x10\n" +
+	"\x0e_expected_typeB\x06\n" +
+	"\x04_gotB\r\n" +
+	"\v_suggestion\"\xb5\x02\n" +
 	"\x11ListInternalError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -3267,7 +4146,8 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
 	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
 	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
-	"retryAfter\x88\x01\x01\x12\"\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
@@ -3306,7 +4186,7 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"expression\x18\x02 \x01(\tR\n" +
 	"expression\x12\x1e\n" +
 	"\bmessage_\x18\x03 \x01(\tH\x00R\amessage\x88\x01\x01B\v\n" +
-	"\t_message_\"\x87\x02\n" +
+	"\t_message_\"\xb8\x02\n" +
 	"\x14ShowUnknownToolError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -3315,11 +4195,26 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
 	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
 	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
-	"retryAfter\x88\x01\x01\x12\"\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
-	"\v_request_id\"\x84\x02\n" +
+	"\v_request_id\"\xb6\x02\n" +
+	"\x12ShowForbiddenError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xb5\x02\n" +
 	"\x11ShowInternalError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -3328,7 +4223,8 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
 	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
 	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
-	"retryAfter\x88\x01\x01\x12\"\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
@@ -3355,7 +4251,7 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\n" +
 	"\b_confirmB\v\n" +
 	"\t_rollbackB\v\n" +
-	"\t_question\"\x8c\x02\n" +
+	"\t_question\"\xbd\x02\n" +
 	"\x19CallInvalidParameterError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -3364,11 +4260,12 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
 	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
 	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
-	"retryAfter\x88\x01\x01\x12\"\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
-	"\v_request_id\"\x87\x02\n" +
+	"\v_request_id\"\xb8\x02\n" +
 	"\x14CallUnknownToolError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -3377,11 +4274,12 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
 	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
 	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
-	"retryAfter\x88\x01\x01\x12\"\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
-	"\v_request_id\"\x86\x02\n" +
+	"\v_request_id\"\xb7\x02\n" +
 	"\x13CallUnknownRunError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -3390,11 +4288,12 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
 	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
 	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
-	"retryAfter\x88\x01\x01\x12\"\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
-	"\v_request_id\"\x84\x02\n" +
+	"\v_request_id\"\xb5\x02\n" +
 	"\x11CallRunEndedError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -3403,11 +4302,12 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
 	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
 	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
-	"retryAfter\x88\x01\x01\x12\"\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
-	"\v_request_id\"\x8b\x02\n" +
+	"\v_request_id\"\xbc\x02\n" +
 	"\x18CallPayloadTooLargeError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -3416,11 +4316,12 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
 	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
 	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
-	"retryAfter\x88\x01\x01\x12\"\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
-	"\v_request_id\"\x83\x02\n" +
+	"\v_request_id\"\xb4\x02\n" +
 	"\x10CallRunFullError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -3429,11 +4330,12 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
 	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
 	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
-	"retryAfter\x88\x01\x01\x12\"\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
-	"\v_request_id\"\x88\x02\n" +
+	"\v_request_id\"\xb9\x02\n" +
 	"\x15CallTooManyCallsError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -3442,11 +4344,26 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
 	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
 	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
-	"retryAfter\x88\x01\x01\x12\"\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
-	"\v_request_id\"\x87\x02\n" +
+	"\v_request_id\"\xb6\x02\n" +
+	"\x12CallKeyReusedError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xb8\x02\n" +
 	"\x14CallUnavailableError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -3455,11 +4372,26 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
 	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
 	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
-	"retryAfter\x88\x01\x01\x12\"\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
-	"\v_request_id\"\x84\x02\n" +
+	"\v_request_id\"\xb6\x02\n" +
+	"\x12CallForbiddenError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xb5\x02\n" +
 	"\x11CallInternalError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -3468,21 +4400,29 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
 	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
 	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
-	"retryAfter\x88\x01\x01\x12\"\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
-	"\v_request_id\"\x80\x01\n" +
+	"\v_request_id\"\xf2\x01\n" +
 	"\vCallRequest\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x1c\n" +
 	"\targuments\x18\x02 \x01(\fR\targuments\x12\x15\n" +
 	"\x03run\x18\x03 \x01(\tH\x00R\x03run\x88\x01\x01\x12\x17\n" +
-	"\x04lang\x18\x04 \x01(\tH\x01R\x04lang\x88\x01\x01B\x06\n" +
+	"\x04lang\x18\x04 \x01(\tH\x01R\x04lang\x88\x01\x01\x12\x1b\n" +
+	"\x06repair\x18\x05 \x01(\tH\x02R\x06repair\x88\x01\x01\x12\x15\n" +
+	"\x03ask\x18\x06 \x01(\bH\x03R\x03ask\x88\x01\x01\x12\x1d\n" +
+	"\aapprove\x18\a \x01(\tH\x04R\aapprove\x88\x01\x01B\x06\n" +
 	"\x04_runB\a\n" +
-	"\x05_lang\"^\n" +
+	"\x05_langB\t\n" +
+	"\a_repairB\x06\n" +
+	"\x04_askB\n" +
+	"\n" +
+	"\b_approve\"^\n" +
 	"\fCallResponse\x12\x18\n" +
 	"\aoutcome\x18\x01 \x01(\tR\aoutcome\x124\n" +
-	"\x06result\x18\x02 \x01(\v2\x1c.toolsvc.tools.v1.ToolResultR\x06result\"\xb4\x04\n" +
+	"\x06result\x18\x02 \x01(\v2\x1c.toolsvc.tools.v1.ToolResultR\x06result\"\x94\x05\n" +
 	"\n" +
 	"ToolResult\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x15\n" +
@@ -3498,8 +4438,11 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\ttelemetry\x18\n" +
 	" \x01(\v2\x1b.toolsvc.tools.v1.TelemetryR\ttelemetry\x12%\n" +
 	"\x0echildren_count\x18\v \x01(\x11R\rchildrenCount\x124\n" +
-	"\brun_link\x18\f \x01(\v2\x19.toolsvc.tools.v1.RunLinkR\arunLinkB\t\n" +
-	"\a_result\"m\n" +
+	"\brun_link\x18\f \x01(\v2\x19.toolsvc.tools.v1.RunLinkR\arunLink\x12\x1b\n" +
+	"\x06status\x18\r \x01(\tH\x01R\x06status\x88\x01\x01\x126\n" +
+	"\bquestion\x18\x0e \x01(\v2\x1a.toolsvc.tools.v1.QuestionR\bquestionB\t\n" +
+	"\a_resultB\t\n" +
+	"\a_status\"m\n" +
 	"\tToolError\x12\x17\n" +
 	"\x04code\x18\x01 \x01(\tH\x00R\x04code\x88\x01\x01\x12\x19\n" +
 	"\bmessage_\x18\x02 \x01(\tR\amessage\x12\x19\n" +
@@ -3525,25 +4468,7 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\brollback\x18\f \x01(\v2 .toolsvc.tools.v1.RollbackNoticeR\brollbackB\x10\n" +
 	"\x0e_example_inputB\x0e\n" +
 	"\f_prior_inputB\x16\n" +
-	"\x14_clarifying_question\"\xbc\x02\n" +
-	"\x05Issue\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1e\n" +
-	"\n" +
-	"constraint\x18\x02 \x01(\tR\n" +
-	"constraint\x12\x19\n" +
-	"\x05limit\x18\x03 \x01(\fH\x00R\x05limit\x88\x01\x01\x12\x18\n" +
-	"\aallowed\x18\x04 \x03(\tR\aallowed\x12(\n" +
-	"\rexpected_type\x18\x05 \x01(\tH\x01R\fexpectedType\x88\x01\x01\x12\x15\n" +
-	"\x03got\x18\x06 \x01(\tH\x02R\x03got\x88\x01\x01\x12\x16\n" +
-	"\x06offset\x18\a \x01(\x12R\x06offset\x12#\n" +
-	"\n" +
-	"suggestion\x18\b \x01(\tH\x03R\n" +
-	"suggestion\x88\x01\x01\x12\x19\n" +
-	"\bmessage_\x18\t \x01(\tR\amessageB\b\n" +
-	"\x06_limitB\x10\n" +
-	"\x0e_expected_typeB\x06\n" +
-	"\x04_gotB\r\n" +
-	"\v_suggestion\"\xb9\x01\n" +
+	"\x14_clarifying_question\"\xb9\x01\n" +
 	"\tCandidate\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x17\n" +
 	"\x04role\x18\x02 \x01(\tH\x00R\x04role\x88\x01\x01\x12\x1b\n" +
@@ -3603,19 +4528,54 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\x04rule\x18\x02 \x01(\tR\x04rule\x12\x12\n" +
 	"\x04tier\x18\x03 \x01(\tR\x04tier\x12\x12\n" +
 	"\x04from\x18\x04 \x01(\tR\x04from\x12\x0e\n" +
-	"\x02to\x18\x05 \x01(\tR\x02to\"\xa7\x01\n" +
+	"\x02to\x18\x05 \x01(\tR\x02to\"\xd7\x01\n" +
 	"\tTelemetry\x12\x1f\n" +
 	"\vduration_ms\x18\x01 \x01(\x12R\n" +
 	"durationMs\x12\x1b\n" +
 	"\tqueued_ms\x18\x02 \x01(\x12R\bqueuedMs\x12\x14\n" +
 	"\x05model\x18\x03 \x01(\tR\x05model\x12!\n" +
 	"\finput_tokens\x18\x04 \x01(\x12R\vinputTokens\x12#\n" +
-	"\routput_tokens\x18\x05 \x01(\x12R\foutputTokens\"I\n" +
+	"\routput_tokens\x18\x05 \x01(\x12R\foutputTokens\x12 \n" +
+	"\twaited_ms\x18\x06 \x01(\x12H\x00R\bwaitedMs\x88\x01\x01B\f\n" +
+	"\n" +
+	"_waited_ms\"I\n" +
 	"\aRunLink\x12\x1f\n" +
 	"\vworkflow_id\x18\x01 \x01(\tR\n" +
 	"workflowId\x12\x15\n" +
 	"\x03url\x18\x02 \x01(\tH\x00R\x03url\x88\x01\x01B\x06\n" +
-	"\x04_url2\xdc\x01\n" +
+	"\x04_url\"\xa2\x05\n" +
+	"\bQuestion\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x15\n" +
+	"\x06run_id\x18\x03 \x01(\tR\x05runId\x12\x1c\n" +
+	"\acall_id\x18\x04 \x01(\tH\x00R\x06callId\x88\x01\x01\x12\x17\n" +
+	"\x04tool\x18\x05 \x01(\tH\x01R\x04tool\x88\x01\x01\x12\x12\n" +
+	"\x04text\x18\x06 \x01(\tR\x04text\x12\x1b\n" +
+	"\x06reason\x18\a \x01(\tH\x02R\x06reason\x88\x01\x01\x12%\n" +
+	"\x0emissing_fields\x18\b \x03(\tR\rmissingFields\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12;\n" +
+	"\n" +
+	"candidates\x18\n" +
+	" \x03(\v2\x1b.toolsvc.tools.v1.CandidateR\n" +
+	"candidates\x12\x1b\n" +
+	"\x06schema\x18\v \x01(\fH\x03R\x06schema\x88\x01\x01\x12(\n" +
+	"\rexample_input\x18\f \x01(\fH\x04R\fexampleInput\x88\x01\x01\x12$\n" +
+	"\vprior_input\x18\r \x01(\fH\x05R\n" +
+	"priorInput\x88\x01\x01\x12\x1b\n" +
+	"\x06digest\x18\x0e \x01(\tH\x06R\x06digest\x88\x01\x01\x12-\n" +
+	"\x10restrict_to_tool\x18\x0f \x01(\bH\aR\x0erestrictToTool\x88\x01\x01\x12\x19\n" +
+	"\basked_at\x18\x10 \x01(\tR\aaskedAt\x12\x1d\n" +
+	"\n" +
+	"expires_at\x18\x11 \x01(\tR\texpiresAtB\n" +
+	"\n" +
+	"\b_call_idB\a\n" +
+	"\x05_toolB\t\n" +
+	"\a_reasonB\t\n" +
+	"\a_schemaB\x10\n" +
+	"\x0e_example_inputB\x0e\n" +
+	"\f_prior_inputB\t\n" +
+	"\a_digestB\x13\n" +
+	"\x11_restrict_to_tool2\xdc\x01\n" +
 	"\x05Tools\x12E\n" +
 	"\x04List\x12\x1d.toolsvc.tools.v1.ListRequest\x1a\x1e.toolsvc.tools.v1.ListResponse\x12E\n" +
 	"\x04Show\x12\x1d.toolsvc.tools.v1.ShowRequest\x1a\x1e.toolsvc.tools.v1.ShowResponse\x12E\n" +
@@ -3633,75 +4593,99 @@ func file_goagen_toolsvc_tools_proto_rawDescGZIP() []byte {
 	return file_goagen_toolsvc_tools_proto_rawDescData
 }
 
-var file_goagen_toolsvc_tools_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_goagen_toolsvc_tools_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_goagen_toolsvc_tools_proto_goTypes = []any{
-	(*ListInternalError)(nil),         // 0: toolsvc.tools.v1.ListInternalError
-	(*ListRequest)(nil),               // 1: toolsvc.tools.v1.ListRequest
-	(*ListResponse)(nil),              // 2: toolsvc.tools.v1.ListResponse
-	(*ToolSpec)(nil),                  // 3: toolsvc.tools.v1.ToolSpec
-	(*EffectRule)(nil),                // 4: toolsvc.tools.v1.EffectRule
-	(*Condition)(nil),                 // 5: toolsvc.tools.v1.Condition
-	(*ShowUnknownToolError)(nil),      // 6: toolsvc.tools.v1.ShowUnknownToolError
-	(*ShowInternalError)(nil),         // 7: toolsvc.tools.v1.ShowInternalError
-	(*ShowRequest)(nil),               // 8: toolsvc.tools.v1.ShowRequest
-	(*ShowResponse)(nil),              // 9: toolsvc.tools.v1.ShowResponse
-	(*CallInvalidParameterError)(nil), // 10: toolsvc.tools.v1.CallInvalidParameterError
-	(*CallUnknownToolError)(nil),      // 11: toolsvc.tools.v1.CallUnknownToolError
-	(*CallUnknownRunError)(nil),       // 12: toolsvc.tools.v1.CallUnknownRunError
-	(*CallRunEndedError)(nil),         // 13: toolsvc.tools.v1.CallRunEndedError
-	(*CallPayloadTooLargeError)(nil),  // 14: toolsvc.tools.v1.CallPayloadTooLargeError
-	(*CallRunFullError)(nil),          // 15: toolsvc.tools.v1.CallRunFullError
-	(*CallTooManyCallsError)(nil),     // 16: toolsvc.tools.v1.CallTooManyCallsError
-	(*CallUnavailableError)(nil),      // 17: toolsvc.tools.v1.CallUnavailableError
-	(*CallInternalError)(nil),         // 18: toolsvc.tools.v1.CallInternalError
-	(*CallRequest)(nil),               // 19: toolsvc.tools.v1.CallRequest
-	(*CallResponse)(nil),              // 20: toolsvc.tools.v1.CallResponse
-	(*ToolResult)(nil),                // 21: toolsvc.tools.v1.ToolResult
-	(*ToolError)(nil),                 // 22: toolsvc.tools.v1.ToolError
-	(*RetryHint)(nil),                 // 23: toolsvc.tools.v1.RetryHint
-	(*Issue)(nil),                     // 24: toolsvc.tools.v1.Issue
-	(*Candidate)(nil),                 // 25: toolsvc.tools.v1.Candidate
-	(*RollbackNotice)(nil),            // 26: toolsvc.tools.v1.RollbackNotice
-	(*Verification)(nil),              // 27: toolsvc.tools.v1.Verification
-	(*Check)(nil),                     // 28: toolsvc.tools.v1.Check
-	(*EvidenceRefs)(nil),              // 29: toolsvc.tools.v1.EvidenceRefs
-	(*AttemptRecord)(nil),             // 30: toolsvc.tools.v1.AttemptRecord
-	(*Repair)(nil),                    // 31: toolsvc.tools.v1.Repair
-	(*Telemetry)(nil),                 // 32: toolsvc.tools.v1.Telemetry
-	(*RunLink)(nil),                   // 33: toolsvc.tools.v1.RunLink
+	(*ListForbiddenError)(nil),        // 0: toolsvc.tools.v1.ListForbiddenError
+	(*Issue)(nil),                     // 1: toolsvc.tools.v1.Issue
+	(*ListInternalError)(nil),         // 2: toolsvc.tools.v1.ListInternalError
+	(*ListRequest)(nil),               // 3: toolsvc.tools.v1.ListRequest
+	(*ListResponse)(nil),              // 4: toolsvc.tools.v1.ListResponse
+	(*ToolSpec)(nil),                  // 5: toolsvc.tools.v1.ToolSpec
+	(*EffectRule)(nil),                // 6: toolsvc.tools.v1.EffectRule
+	(*Condition)(nil),                 // 7: toolsvc.tools.v1.Condition
+	(*ShowUnknownToolError)(nil),      // 8: toolsvc.tools.v1.ShowUnknownToolError
+	(*ShowForbiddenError)(nil),        // 9: toolsvc.tools.v1.ShowForbiddenError
+	(*ShowInternalError)(nil),         // 10: toolsvc.tools.v1.ShowInternalError
+	(*ShowRequest)(nil),               // 11: toolsvc.tools.v1.ShowRequest
+	(*ShowResponse)(nil),              // 12: toolsvc.tools.v1.ShowResponse
+	(*CallInvalidParameterError)(nil), // 13: toolsvc.tools.v1.CallInvalidParameterError
+	(*CallUnknownToolError)(nil),      // 14: toolsvc.tools.v1.CallUnknownToolError
+	(*CallUnknownRunError)(nil),       // 15: toolsvc.tools.v1.CallUnknownRunError
+	(*CallRunEndedError)(nil),         // 16: toolsvc.tools.v1.CallRunEndedError
+	(*CallPayloadTooLargeError)(nil),  // 17: toolsvc.tools.v1.CallPayloadTooLargeError
+	(*CallRunFullError)(nil),          // 18: toolsvc.tools.v1.CallRunFullError
+	(*CallTooManyCallsError)(nil),     // 19: toolsvc.tools.v1.CallTooManyCallsError
+	(*CallKeyReusedError)(nil),        // 20: toolsvc.tools.v1.CallKeyReusedError
+	(*CallUnavailableError)(nil),      // 21: toolsvc.tools.v1.CallUnavailableError
+	(*CallForbiddenError)(nil),        // 22: toolsvc.tools.v1.CallForbiddenError
+	(*CallInternalError)(nil),         // 23: toolsvc.tools.v1.CallInternalError
+	(*CallRequest)(nil),               // 24: toolsvc.tools.v1.CallRequest
+	(*CallResponse)(nil),              // 25: toolsvc.tools.v1.CallResponse
+	(*ToolResult)(nil),                // 26: toolsvc.tools.v1.ToolResult
+	(*ToolError)(nil),                 // 27: toolsvc.tools.v1.ToolError
+	(*RetryHint)(nil),                 // 28: toolsvc.tools.v1.RetryHint
+	(*Candidate)(nil),                 // 29: toolsvc.tools.v1.Candidate
+	(*RollbackNotice)(nil),            // 30: toolsvc.tools.v1.RollbackNotice
+	(*Verification)(nil),              // 31: toolsvc.tools.v1.Verification
+	(*Check)(nil),                     // 32: toolsvc.tools.v1.Check
+	(*EvidenceRefs)(nil),              // 33: toolsvc.tools.v1.EvidenceRefs
+	(*AttemptRecord)(nil),             // 34: toolsvc.tools.v1.AttemptRecord
+	(*Repair)(nil),                    // 35: toolsvc.tools.v1.Repair
+	(*Telemetry)(nil),                 // 36: toolsvc.tools.v1.Telemetry
+	(*RunLink)(nil),                   // 37: toolsvc.tools.v1.RunLink
+	(*Question)(nil),                  // 38: toolsvc.tools.v1.Question
 }
 var file_goagen_toolsvc_tools_proto_depIdxs = []int32{
-	3,  // 0: toolsvc.tools.v1.ListResponse.tools:type_name -> toolsvc.tools.v1.ToolSpec
-	4,  // 1: toolsvc.tools.v1.ToolSpec.effect_rules:type_name -> toolsvc.tools.v1.EffectRule
-	5,  // 2: toolsvc.tools.v1.ToolSpec.preconditions:type_name -> toolsvc.tools.v1.Condition
-	5,  // 3: toolsvc.tools.v1.ToolSpec.postconditions:type_name -> toolsvc.tools.v1.Condition
-	4,  // 4: toolsvc.tools.v1.ShowResponse.effect_rules:type_name -> toolsvc.tools.v1.EffectRule
-	5,  // 5: toolsvc.tools.v1.ShowResponse.preconditions:type_name -> toolsvc.tools.v1.Condition
-	5,  // 6: toolsvc.tools.v1.ShowResponse.postconditions:type_name -> toolsvc.tools.v1.Condition
-	21, // 7: toolsvc.tools.v1.CallResponse.result:type_name -> toolsvc.tools.v1.ToolResult
-	22, // 8: toolsvc.tools.v1.ToolResult.error:type_name -> toolsvc.tools.v1.ToolError
-	23, // 9: toolsvc.tools.v1.ToolResult.retry_hint:type_name -> toolsvc.tools.v1.RetryHint
-	27, // 10: toolsvc.tools.v1.ToolResult.verification:type_name -> toolsvc.tools.v1.Verification
-	30, // 11: toolsvc.tools.v1.ToolResult.attempts:type_name -> toolsvc.tools.v1.AttemptRecord
-	31, // 12: toolsvc.tools.v1.ToolResult.repairs:type_name -> toolsvc.tools.v1.Repair
-	32, // 13: toolsvc.tools.v1.ToolResult.telemetry:type_name -> toolsvc.tools.v1.Telemetry
-	33, // 14: toolsvc.tools.v1.ToolResult.run_link:type_name -> toolsvc.tools.v1.RunLink
-	24, // 15: toolsvc.tools.v1.RetryHint.issues:type_name -> toolsvc.tools.v1.Issue
-	25, // 16: toolsvc.tools.v1.RetryHint.candidates:type_name -> toolsvc.tools.v1.Candidate
-	26, // 17: toolsvc.tools.v1.RetryHint.rollback:type_name -> toolsvc.tools.v1.RollbackNotice
-	28, // 18: toolsvc.tools.v1.Verification.checks:type_name -> toolsvc.tools.v1.Check
-	29, // 19: toolsvc.tools.v1.Verification.evidence:type_name -> toolsvc.tools.v1.EvidenceRefs
-	1,  // 20: toolsvc.tools.v1.Tools.List:input_type -> toolsvc.tools.v1.ListRequest
-	8,  // 21: toolsvc.tools.v1.Tools.Show:input_type -> toolsvc.tools.v1.ShowRequest
-	19, // 22: toolsvc.tools.v1.Tools.Call:input_type -> toolsvc.tools.v1.CallRequest
-	2,  // 23: toolsvc.tools.v1.Tools.List:output_type -> toolsvc.tools.v1.ListResponse
-	9,  // 24: toolsvc.tools.v1.Tools.Show:output_type -> toolsvc.tools.v1.ShowResponse
-	20, // 25: toolsvc.tools.v1.Tools.Call:output_type -> toolsvc.tools.v1.CallResponse
-	23, // [23:26] is the sub-list for method output_type
-	20, // [20:23] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	1,  // 0: toolsvc.tools.v1.ListForbiddenError.issues:type_name -> toolsvc.tools.v1.Issue
+	1,  // 1: toolsvc.tools.v1.ListInternalError.issues:type_name -> toolsvc.tools.v1.Issue
+	5,  // 2: toolsvc.tools.v1.ListResponse.tools:type_name -> toolsvc.tools.v1.ToolSpec
+	6,  // 3: toolsvc.tools.v1.ToolSpec.effect_rules:type_name -> toolsvc.tools.v1.EffectRule
+	7,  // 4: toolsvc.tools.v1.ToolSpec.preconditions:type_name -> toolsvc.tools.v1.Condition
+	7,  // 5: toolsvc.tools.v1.ToolSpec.postconditions:type_name -> toolsvc.tools.v1.Condition
+	1,  // 6: toolsvc.tools.v1.ShowUnknownToolError.issues:type_name -> toolsvc.tools.v1.Issue
+	1,  // 7: toolsvc.tools.v1.ShowForbiddenError.issues:type_name -> toolsvc.tools.v1.Issue
+	1,  // 8: toolsvc.tools.v1.ShowInternalError.issues:type_name -> toolsvc.tools.v1.Issue
+	6,  // 9: toolsvc.tools.v1.ShowResponse.effect_rules:type_name -> toolsvc.tools.v1.EffectRule
+	7,  // 10: toolsvc.tools.v1.ShowResponse.preconditions:type_name -> toolsvc.tools.v1.Condition
+	7,  // 11: toolsvc.tools.v1.ShowResponse.postconditions:type_name -> toolsvc.tools.v1.Condition
+	1,  // 12: toolsvc.tools.v1.CallInvalidParameterError.issues:type_name -> toolsvc.tools.v1.Issue
+	1,  // 13: toolsvc.tools.v1.CallUnknownToolError.issues:type_name -> toolsvc.tools.v1.Issue
+	1,  // 14: toolsvc.tools.v1.CallUnknownRunError.issues:type_name -> toolsvc.tools.v1.Issue
+	1,  // 15: toolsvc.tools.v1.CallRunEndedError.issues:type_name -> toolsvc.tools.v1.Issue
+	1,  // 16: toolsvc.tools.v1.CallPayloadTooLargeError.issues:type_name -> toolsvc.tools.v1.Issue
+	1,  // 17: toolsvc.tools.v1.CallRunFullError.issues:type_name -> toolsvc.tools.v1.Issue
+	1,  // 18: toolsvc.tools.v1.CallTooManyCallsError.issues:type_name -> toolsvc.tools.v1.Issue
+	1,  // 19: toolsvc.tools.v1.CallKeyReusedError.issues:type_name -> toolsvc.tools.v1.Issue
+	1,  // 20: toolsvc.tools.v1.CallUnavailableError.issues:type_name -> toolsvc.tools.v1.Issue
+	1,  // 21: toolsvc.tools.v1.CallForbiddenError.issues:type_name -> toolsvc.tools.v1.Issue
+	1,  // 22: toolsvc.tools.v1.CallInternalError.issues:type_name -> toolsvc.tools.v1.Issue
+	26, // 23: toolsvc.tools.v1.CallResponse.result:type_name -> toolsvc.tools.v1.ToolResult
+	27, // 24: toolsvc.tools.v1.ToolResult.error:type_name -> toolsvc.tools.v1.ToolError
+	28, // 25: toolsvc.tools.v1.ToolResult.retry_hint:type_name -> toolsvc.tools.v1.RetryHint
+	31, // 26: toolsvc.tools.v1.ToolResult.verification:type_name -> toolsvc.tools.v1.Verification
+	34, // 27: toolsvc.tools.v1.ToolResult.attempts:type_name -> toolsvc.tools.v1.AttemptRecord
+	35, // 28: toolsvc.tools.v1.ToolResult.repairs:type_name -> toolsvc.tools.v1.Repair
+	36, // 29: toolsvc.tools.v1.ToolResult.telemetry:type_name -> toolsvc.tools.v1.Telemetry
+	37, // 30: toolsvc.tools.v1.ToolResult.run_link:type_name -> toolsvc.tools.v1.RunLink
+	38, // 31: toolsvc.tools.v1.ToolResult.question:type_name -> toolsvc.tools.v1.Question
+	1,  // 32: toolsvc.tools.v1.RetryHint.issues:type_name -> toolsvc.tools.v1.Issue
+	29, // 33: toolsvc.tools.v1.RetryHint.candidates:type_name -> toolsvc.tools.v1.Candidate
+	30, // 34: toolsvc.tools.v1.RetryHint.rollback:type_name -> toolsvc.tools.v1.RollbackNotice
+	32, // 35: toolsvc.tools.v1.Verification.checks:type_name -> toolsvc.tools.v1.Check
+	33, // 36: toolsvc.tools.v1.Verification.evidence:type_name -> toolsvc.tools.v1.EvidenceRefs
+	1,  // 37: toolsvc.tools.v1.Question.issues:type_name -> toolsvc.tools.v1.Issue
+	29, // 38: toolsvc.tools.v1.Question.candidates:type_name -> toolsvc.tools.v1.Candidate
+	3,  // 39: toolsvc.tools.v1.Tools.List:input_type -> toolsvc.tools.v1.ListRequest
+	11, // 40: toolsvc.tools.v1.Tools.Show:input_type -> toolsvc.tools.v1.ShowRequest
+	24, // 41: toolsvc.tools.v1.Tools.Call:input_type -> toolsvc.tools.v1.CallRequest
+	4,  // 42: toolsvc.tools.v1.Tools.List:output_type -> toolsvc.tools.v1.ListResponse
+	12, // 43: toolsvc.tools.v1.Tools.Show:output_type -> toolsvc.tools.v1.ShowResponse
+	25, // 44: toolsvc.tools.v1.Tools.Call:output_type -> toolsvc.tools.v1.CallResponse
+	42, // [42:45] is the sub-list for method output_type
+	39, // [39:42] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_goagen_toolsvc_tools_proto_init() }
@@ -3710,13 +4694,13 @@ func file_goagen_toolsvc_tools_proto_init() {
 		return
 	}
 	file_goagen_toolsvc_tools_proto_msgTypes[0].OneofWrappers = []any{}
-	file_goagen_toolsvc_tools_proto_msgTypes[3].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[1].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[2].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[5].OneofWrappers = []any{}
-	file_goagen_toolsvc_tools_proto_msgTypes[6].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[7].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[8].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[9].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[10].OneofWrappers = []any{}
-	file_goagen_toolsvc_tools_proto_msgTypes[11].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[12].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[13].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[14].OneofWrappers = []any{}
@@ -3725,22 +4709,28 @@ func file_goagen_toolsvc_tools_proto_init() {
 	file_goagen_toolsvc_tools_proto_msgTypes[17].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[18].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[19].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[20].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[21].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[22].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[23].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[24].OneofWrappers = []any{}
-	file_goagen_toolsvc_tools_proto_msgTypes[25].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[26].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[27].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[28].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[29].OneofWrappers = []any{}
-	file_goagen_toolsvc_tools_proto_msgTypes[30].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[32].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[33].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[34].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[36].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[37].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[38].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_goagen_toolsvc_tools_proto_rawDesc), len(file_goagen_toolsvc_tools_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   34,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -73,6 +73,7 @@ func EncodeCallResponse(ctx context.Context, v any, hdr, trlr *metadata.MD) (any
 func DecodeCallRequest(ctx context.Context, v any, md metadata.MD) (any, error) {
 	var (
 		acceptLanguage *string
+		idempotencyKey *string
 		err            error
 	)
 	{
@@ -82,6 +83,19 @@ func DecodeCallRequest(ctx context.Context, v any, md metadata.MD) (any, error) 
 		if acceptLanguage != nil {
 			if utf8.RuneCountInString(*acceptLanguage) > 1000 {
 				err = goa.MergeErrors(err, goa.InvalidLengthError("accept_language", *acceptLanguage, utf8.RuneCountInString(*acceptLanguage), 1000, false))
+			}
+		}
+		if vals := md.Get("idempotency-key"); len(vals) > 0 {
+			idempotencyKey = &vals[0]
+		}
+		if idempotencyKey != nil {
+			if utf8.RuneCountInString(*idempotencyKey) < 1 {
+				err = goa.MergeErrors(err, goa.InvalidLengthError("idempotency_key", *idempotencyKey, utf8.RuneCountInString(*idempotencyKey), 1, true))
+			}
+		}
+		if idempotencyKey != nil {
+			if utf8.RuneCountInString(*idempotencyKey) > 255 {
+				err = goa.MergeErrors(err, goa.InvalidLengthError("idempotency_key", *idempotencyKey, utf8.RuneCountInString(*idempotencyKey), 255, false))
 			}
 		}
 	}
@@ -102,7 +116,7 @@ func DecodeCallRequest(ctx context.Context, v any, md metadata.MD) (any, error) 
 	}
 	var payload *tools.CallPayload
 	{
-		payload = NewCallPayload(message, acceptLanguage)
+		payload = NewCallPayload(message, acceptLanguage, idempotencyKey)
 	}
 	return payload, nil
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	toolspb "toolsvc/gen/grpc/tools/pb"
 	tools "toolsvc/gen/tools"
+	types "toolsvc/gen/types"
 
 	goagrpc "goa.design/goa/v3/grpc"
 	goa "goa.design/goa/v3/pkg"
@@ -53,8 +54,12 @@ func (s *Server) List(ctx context.Context, message *toolspb.ListRequest) (*tools
 		var en goa.GoaErrorNamer
 		if errors.As(err, &en) {
 			switch en.GoaErrorName() {
+			case "forbidden":
+				var er *types.Problem
+				errors.As(err, &er)
+				return nil, goagrpc.NewStatusError(codes.PermissionDenied, err, NewListForbiddenError(er))
 			case "internal":
-				var er *tools.Problem
+				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.Internal, err, NewListInternalError(er))
 			}
@@ -83,11 +88,15 @@ func (s *Server) Show(ctx context.Context, message *toolspb.ShowRequest) (*tools
 		if errors.As(err, &en) {
 			switch en.GoaErrorName() {
 			case "unknown_tool":
-				var er *tools.Problem
+				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.NotFound, err, NewShowUnknownToolError(er))
+			case "forbidden":
+				var er *types.Problem
+				errors.As(err, &er)
+				return nil, goagrpc.NewStatusError(codes.PermissionDenied, err, NewShowForbiddenError(er))
 			case "internal":
-				var er *tools.Problem
+				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.Internal, err, NewShowInternalError(er))
 			}
@@ -116,39 +125,47 @@ func (s *Server) Call(ctx context.Context, message *toolspb.CallRequest) (*tools
 		if errors.As(err, &en) {
 			switch en.GoaErrorName() {
 			case "invalid_parameter":
-				var er *tools.Problem
+				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.InvalidArgument, err, NewCallInvalidParameterError(er))
 			case "unknown_tool":
-				var er *tools.Problem
+				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.NotFound, err, NewCallUnknownToolError(er))
 			case "unknown_run":
-				var er *tools.Problem
+				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.NotFound, err, NewCallUnknownRunError(er))
 			case "run_ended":
-				var er *tools.Problem
+				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.FailedPrecondition, err, NewCallRunEndedError(er))
 			case "payload_too_large":
-				var er *tools.Problem
+				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.ResourceExhausted, err, NewCallPayloadTooLargeError(er))
 			case "run_full":
-				var er *tools.Problem
+				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.ResourceExhausted, err, NewCallRunFullError(er))
 			case "too_many_calls":
-				var er *tools.Problem
+				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.ResourceExhausted, err, NewCallTooManyCallsError(er))
+			case "key_reused":
+				var er *types.Problem
+				errors.As(err, &er)
+				return nil, goagrpc.NewStatusError(codes.FailedPrecondition, err, NewCallKeyReusedError(er))
 			case "unavailable":
-				var er *tools.Problem
+				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.Unavailable, err, NewCallUnavailableError(er))
+			case "forbidden":
+				var er *types.Problem
+				errors.As(err, &er)
+				return nil, goagrpc.NewStatusError(codes.PermissionDenied, err, NewCallForbiddenError(er))
 			case "internal":
-				var er *tools.Problem
+				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.Internal, err, NewCallInternalError(er))
 			}

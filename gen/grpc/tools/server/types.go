@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	toolspb "toolsvc/gen/grpc/tools/pb"
 	tools "toolsvc/gen/tools"
+	types "toolsvc/gen/types"
 	"unicode/utf8"
 
 	goa "goa.design/goa/v3/pkg"
@@ -76,9 +77,54 @@ func NewProtoListResponse(result *tools.ListResult) *toolspb.ListResponse {
 	return message
 }
 
+// NewListForbiddenError builds the gRPC error response type from the error of
+// the "list" endpoint of the "tools" service.
+func NewListForbiddenError(er *types.Problem) *toolspb.ListForbiddenError {
+	message := &toolspb.ListForbiddenError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
 // NewListInternalError builds the gRPC error response type from the error of
 // the "list" endpoint of the "tools" service.
-func NewListInternalError(er *tools.Problem) *toolspb.ListInternalError {
+func NewListInternalError(er *types.Problem) *toolspb.ListInternalError {
 	message := &toolspb.ListInternalError{
 		Type:      er.Type,
 		Title:     er.Title,
@@ -95,6 +141,27 @@ func NewListInternalError(er *tools.Problem) *toolspb.ListInternalError {
 		message.Nearest = make([]string, len(er.Nearest))
 		for i, val := range er.Nearest {
 			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
 		}
 	}
 	return message
@@ -165,7 +232,7 @@ func NewProtoShowResponse(result *tools.ToolSpec) *toolspb.ShowResponse {
 
 // NewShowUnknownToolError builds the gRPC error response type from the error
 // of the "show" endpoint of the "tools" service.
-func NewShowUnknownToolError(er *tools.Problem) *toolspb.ShowUnknownToolError {
+func NewShowUnknownToolError(er *types.Problem) *toolspb.ShowUnknownToolError {
 	message := &toolspb.ShowUnknownToolError{
 		Type:      er.Type,
 		Title:     er.Title,
@@ -184,12 +251,78 @@ func NewShowUnknownToolError(er *tools.Problem) *toolspb.ShowUnknownToolError {
 			message.Nearest[i] = val
 		}
 	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
+// NewShowForbiddenError builds the gRPC error response type from the error of
+// the "show" endpoint of the "tools" service.
+func NewShowForbiddenError(er *types.Problem) *toolspb.ShowForbiddenError {
+	message := &toolspb.ShowForbiddenError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
 	return message
 }
 
 // NewShowInternalError builds the gRPC error response type from the error of
 // the "show" endpoint of the "tools" service.
-func NewShowInternalError(er *tools.Problem) *toolspb.ShowInternalError {
+func NewShowInternalError(er *types.Problem) *toolspb.ShowInternalError {
 	message := &toolspb.ShowInternalError{
 		Type:      er.Type,
 		Title:     er.Title,
@@ -208,19 +341,44 @@ func NewShowInternalError(er *tools.Problem) *toolspb.ShowInternalError {
 			message.Nearest[i] = val
 		}
 	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
 	return message
 }
 
 // NewCallPayload builds the payload of the "call" endpoint of the "tools"
 // service from the gRPC request type.
-func NewCallPayload(message *toolspb.CallRequest, acceptLanguage *string) *tools.CallPayload {
+func NewCallPayload(message *toolspb.CallRequest, acceptLanguage *string, idempotencyKey *string) *tools.CallPayload {
 	v := &tools.CallPayload{
 		Tool:      message.Tool,
 		Arguments: json.RawMessage(message.Arguments),
 		Run:       message.Run,
 		Lang:      message.Lang,
+		Repair:    message.Repair,
+		Ask:       message.Ask,
+		Approve:   message.Approve,
 	}
 	v.AcceptLanguage = acceptLanguage
+	v.IdempotencyKey = idempotencyKey
 	return v
 }
 
@@ -231,14 +389,14 @@ func NewProtoCallResponse(result *tools.CallResult) *toolspb.CallResponse {
 		Outcome: result.Outcome,
 	}
 	if result.Result != nil {
-		message.Result = svcToolsToolResultToToolspbToolResult(result.Result)
+		message.Result = svcTypesToolResultToToolspbToolResult(result.Result)
 	}
 	return message
 }
 
 // NewCallInvalidParameterError builds the gRPC error response type from the
 // error of the "call" endpoint of the "tools" service.
-func NewCallInvalidParameterError(er *tools.Problem) *toolspb.CallInvalidParameterError {
+func NewCallInvalidParameterError(er *types.Problem) *toolspb.CallInvalidParameterError {
 	message := &toolspb.CallInvalidParameterError{
 		Type:      er.Type,
 		Title:     er.Title,
@@ -257,12 +415,33 @@ func NewCallInvalidParameterError(er *tools.Problem) *toolspb.CallInvalidParamet
 			message.Nearest[i] = val
 		}
 	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
 	return message
 }
 
 // NewCallUnknownToolError builds the gRPC error response type from the error
 // of the "call" endpoint of the "tools" service.
-func NewCallUnknownToolError(er *tools.Problem) *toolspb.CallUnknownToolError {
+func NewCallUnknownToolError(er *types.Problem) *toolspb.CallUnknownToolError {
 	message := &toolspb.CallUnknownToolError{
 		Type:      er.Type,
 		Title:     er.Title,
@@ -281,12 +460,33 @@ func NewCallUnknownToolError(er *tools.Problem) *toolspb.CallUnknownToolError {
 			message.Nearest[i] = val
 		}
 	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
 	return message
 }
 
 // NewCallUnknownRunError builds the gRPC error response type from the error of
 // the "call" endpoint of the "tools" service.
-func NewCallUnknownRunError(er *tools.Problem) *toolspb.CallUnknownRunError {
+func NewCallUnknownRunError(er *types.Problem) *toolspb.CallUnknownRunError {
 	message := &toolspb.CallUnknownRunError{
 		Type:      er.Type,
 		Title:     er.Title,
@@ -305,12 +505,33 @@ func NewCallUnknownRunError(er *tools.Problem) *toolspb.CallUnknownRunError {
 			message.Nearest[i] = val
 		}
 	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
 	return message
 }
 
 // NewCallRunEndedError builds the gRPC error response type from the error of
 // the "call" endpoint of the "tools" service.
-func NewCallRunEndedError(er *tools.Problem) *toolspb.CallRunEndedError {
+func NewCallRunEndedError(er *types.Problem) *toolspb.CallRunEndedError {
 	message := &toolspb.CallRunEndedError{
 		Type:      er.Type,
 		Title:     er.Title,
@@ -329,12 +550,33 @@ func NewCallRunEndedError(er *tools.Problem) *toolspb.CallRunEndedError {
 			message.Nearest[i] = val
 		}
 	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
 	return message
 }
 
 // NewCallPayloadTooLargeError builds the gRPC error response type from the
 // error of the "call" endpoint of the "tools" service.
-func NewCallPayloadTooLargeError(er *tools.Problem) *toolspb.CallPayloadTooLargeError {
+func NewCallPayloadTooLargeError(er *types.Problem) *toolspb.CallPayloadTooLargeError {
 	message := &toolspb.CallPayloadTooLargeError{
 		Type:      er.Type,
 		Title:     er.Title,
@@ -353,12 +595,33 @@ func NewCallPayloadTooLargeError(er *tools.Problem) *toolspb.CallPayloadTooLarge
 			message.Nearest[i] = val
 		}
 	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
 	return message
 }
 
 // NewCallRunFullError builds the gRPC error response type from the error of
 // the "call" endpoint of the "tools" service.
-func NewCallRunFullError(er *tools.Problem) *toolspb.CallRunFullError {
+func NewCallRunFullError(er *types.Problem) *toolspb.CallRunFullError {
 	message := &toolspb.CallRunFullError{
 		Type:      er.Type,
 		Title:     er.Title,
@@ -377,12 +640,33 @@ func NewCallRunFullError(er *tools.Problem) *toolspb.CallRunFullError {
 			message.Nearest[i] = val
 		}
 	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
 	return message
 }
 
 // NewCallTooManyCallsError builds the gRPC error response type from the error
 // of the "call" endpoint of the "tools" service.
-func NewCallTooManyCallsError(er *tools.Problem) *toolspb.CallTooManyCallsError {
+func NewCallTooManyCallsError(er *types.Problem) *toolspb.CallTooManyCallsError {
 	message := &toolspb.CallTooManyCallsError{
 		Type:      er.Type,
 		Title:     er.Title,
@@ -401,12 +685,78 @@ func NewCallTooManyCallsError(er *tools.Problem) *toolspb.CallTooManyCallsError 
 			message.Nearest[i] = val
 		}
 	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
+// NewCallKeyReusedError builds the gRPC error response type from the error of
+// the "call" endpoint of the "tools" service.
+func NewCallKeyReusedError(er *types.Problem) *toolspb.CallKeyReusedError {
+	message := &toolspb.CallKeyReusedError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
 	return message
 }
 
 // NewCallUnavailableError builds the gRPC error response type from the error
 // of the "call" endpoint of the "tools" service.
-func NewCallUnavailableError(er *tools.Problem) *toolspb.CallUnavailableError {
+func NewCallUnavailableError(er *types.Problem) *toolspb.CallUnavailableError {
 	message := &toolspb.CallUnavailableError{
 		Type:      er.Type,
 		Title:     er.Title,
@@ -425,12 +775,78 @@ func NewCallUnavailableError(er *tools.Problem) *toolspb.CallUnavailableError {
 			message.Nearest[i] = val
 		}
 	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
+// NewCallForbiddenError builds the gRPC error response type from the error of
+// the "call" endpoint of the "tools" service.
+func NewCallForbiddenError(er *types.Problem) *toolspb.CallForbiddenError {
+	message := &toolspb.CallForbiddenError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
 	return message
 }
 
 // NewCallInternalError builds the gRPC error response type from the error of
 // the "call" endpoint of the "tools" service.
-func NewCallInternalError(er *tools.Problem) *toolspb.CallInternalError {
+func NewCallInternalError(er *types.Problem) *toolspb.CallInternalError {
 	message := &toolspb.CallInternalError{
 		Type:      er.Type,
 		Title:     er.Title,
@@ -449,6 +865,27 @@ func NewCallInternalError(er *tools.Problem) *toolspb.CallInternalError {
 			message.Nearest[i] = val
 		}
 	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
 	return message
 }
 
@@ -462,27 +899,38 @@ func ValidateCallRequest(message *toolspb.CallRequest) (err error) {
 			err = goa.MergeErrors(err, goa.InvalidLengthError("message.lang", *message.Lang, utf8.RuneCountInString(*message.Lang), 35, false))
 		}
 	}
+	if message.Repair != nil {
+		if !(*message.Repair == "none" || *message.Repair == "syntax" || *message.Repair == "lossless" || *message.Repair == "model" || *message.Repair == "person") {
+			err = goa.MergeErrors(err, goa.InvalidEnumValueError("message.repair", *message.Repair, []any{"none", "syntax", "lossless", "model", "person"}))
+		}
+	}
+	if message.Approve != nil {
+		if !(*message.Approve == "ask" || *message.Approve == "allow" || *message.Approve == "deny") {
+			err = goa.MergeErrors(err, goa.InvalidEnumValueError("message.approve", *message.Approve, []any{"ask", "allow", "deny"}))
+		}
+	}
 	return
 }
 
-// svcToolsToolResultToToolspbToolResult builds a value of type
-// *toolspb.ToolResult from a value of type *tools.ToolResult.
-func svcToolsToolResultToToolspbToolResult(v *tools.ToolResult) *toolspb.ToolResult {
+// svcTypesToolResultToToolspbToolResult builds a value of type
+// *toolspb.ToolResult from a value of type *types.ToolResult.
+func svcTypesToolResultToToolspbToolResult(v *types.ToolResult) *toolspb.ToolResult {
 	res := &toolspb.ToolResult{
 		CallId:        v.CallID,
 		RunId:         v.RunID,
 		Tool:          v.Tool,
 		Result:        []byte(v.Result),
 		ChildrenCount: int32(v.ChildrenCount),
+		Status:        v.Status,
 	}
 	if v.Error != nil {
-		res.Error = svcToolsToolErrorToToolspbToolError(v.Error)
+		res.Error = svcTypesToolErrorToToolspbToolError(v.Error)
 	}
 	if v.RetryHint != nil {
-		res.RetryHint = svcToolsRetryHintToToolspbRetryHint(v.RetryHint)
+		res.RetryHint = svcTypesRetryHintToToolspbRetryHint(v.RetryHint)
 	}
 	if v.Verification != nil {
-		res.Verification = svcToolsVerificationToToolspbVerification(v.Verification)
+		res.Verification = svcTypesVerificationToToolspbVerification(v.Verification)
 	}
 	if v.Attempts != nil {
 		res.Attempts = make([]*toolspb.AttemptRecord, len(v.Attempts))
@@ -513,18 +961,21 @@ func svcToolsToolResultToToolspbToolResult(v *tools.ToolResult) *toolspb.ToolRes
 		}
 	}
 	if v.Telemetry != nil {
-		res.Telemetry = svcToolsTelemetryToToolspbTelemetry(v.Telemetry)
+		res.Telemetry = svcTypesTelemetryToToolspbTelemetry(v.Telemetry)
 	}
 	if v.RunLink != nil {
-		res.RunLink = svcToolsRunLinkToToolspbRunLink(v.RunLink)
+		res.RunLink = svcTypesRunLinkToToolspbRunLink(v.RunLink)
+	}
+	if v.Question != nil {
+		res.Question = svcTypesQuestionToToolspbQuestion(v.Question)
 	}
 
 	return res
 }
 
-// svcToolsToolErrorToToolspbToolError builds a value of type
-// *toolspb.ToolError from a value of type *tools.ToolError.
-func svcToolsToolErrorToToolspbToolError(v *tools.ToolError) *toolspb.ToolError {
+// svcTypesToolErrorToToolspbToolError builds a value of type
+// *toolspb.ToolError from a value of type *types.ToolError.
+func svcTypesToolErrorToToolspbToolError(v *types.ToolError) *toolspb.ToolError {
 	if v == nil {
 		return nil
 	}
@@ -537,9 +988,9 @@ func svcToolsToolErrorToToolspbToolError(v *tools.ToolError) *toolspb.ToolError 
 	return res
 }
 
-// svcToolsRetryHintToToolspbRetryHint builds a value of type
-// *toolspb.RetryHint from a value of type *tools.RetryHint.
-func svcToolsRetryHintToToolspbRetryHint(v *tools.RetryHint) *toolspb.RetryHint {
+// svcTypesRetryHintToToolspbRetryHint builds a value of type
+// *toolspb.RetryHint from a value of type *types.RetryHint.
+func svcTypesRetryHintToToolspbRetryHint(v *types.RetryHint) *toolspb.RetryHint {
 	if v == nil {
 		return nil
 	}
@@ -593,15 +1044,15 @@ func svcToolsRetryHintToToolspbRetryHint(v *tools.RetryHint) *toolspb.RetryHint 
 		}
 	}
 	if v.Rollback != nil {
-		res.Rollback = svcToolsRollbackNoticeToToolspbRollbackNotice(v.Rollback)
+		res.Rollback = svcTypesRollbackNoticeToToolspbRollbackNotice(v.Rollback)
 	}
 
 	return res
 }
 
-// svcToolsRollbackNoticeToToolspbRollbackNotice builds a value of type
-// *toolspb.RollbackNotice from a value of type *tools.RollbackNotice.
-func svcToolsRollbackNoticeToToolspbRollbackNotice(v *tools.RollbackNotice) *toolspb.RollbackNotice {
+// svcTypesRollbackNoticeToToolspbRollbackNotice builds a value of type
+// *toolspb.RollbackNotice from a value of type *types.RollbackNotice.
+func svcTypesRollbackNoticeToToolspbRollbackNotice(v *types.RollbackNotice) *toolspb.RollbackNotice {
 	if v == nil {
 		return nil
 	}
@@ -619,9 +1070,9 @@ func svcToolsRollbackNoticeToToolspbRollbackNotice(v *tools.RollbackNotice) *too
 	return res
 }
 
-// svcToolsVerificationToToolspbVerification builds a value of type
-// *toolspb.Verification from a value of type *tools.Verification.
-func svcToolsVerificationToToolspbVerification(v *tools.Verification) *toolspb.Verification {
+// svcTypesVerificationToToolspbVerification builds a value of type
+// *toolspb.Verification from a value of type *types.Verification.
+func svcTypesVerificationToToolspbVerification(v *types.Verification) *toolspb.Verification {
 	if v == nil {
 		return nil
 	}
@@ -645,15 +1096,15 @@ func svcToolsVerificationToToolspbVerification(v *tools.Verification) *toolspb.V
 		}
 	}
 	if v.Evidence != nil {
-		res.Evidence = svcToolsEvidenceRefsToToolspbEvidenceRefs(v.Evidence)
+		res.Evidence = svcTypesEvidenceRefsToToolspbEvidenceRefs(v.Evidence)
 	}
 
 	return res
 }
 
-// svcToolsEvidenceRefsToToolspbEvidenceRefs builds a value of type
-// *toolspb.EvidenceRefs from a value of type *tools.EvidenceRefs.
-func svcToolsEvidenceRefsToToolspbEvidenceRefs(v *tools.EvidenceRefs) *toolspb.EvidenceRefs {
+// svcTypesEvidenceRefsToToolspbEvidenceRefs builds a value of type
+// *toolspb.EvidenceRefs from a value of type *types.EvidenceRefs.
+func svcTypesEvidenceRefsToToolspbEvidenceRefs(v *types.EvidenceRefs) *toolspb.EvidenceRefs {
 	res := &toolspb.EvidenceRefs{
 		Before: v.Before,
 		After:  v.After,
@@ -662,23 +1113,24 @@ func svcToolsEvidenceRefsToToolspbEvidenceRefs(v *tools.EvidenceRefs) *toolspb.E
 	return res
 }
 
-// svcToolsTelemetryToToolspbTelemetry builds a value of type
-// *toolspb.Telemetry from a value of type *tools.Telemetry.
-func svcToolsTelemetryToToolspbTelemetry(v *tools.Telemetry) *toolspb.Telemetry {
+// svcTypesTelemetryToToolspbTelemetry builds a value of type
+// *toolspb.Telemetry from a value of type *types.Telemetry.
+func svcTypesTelemetryToToolspbTelemetry(v *types.Telemetry) *toolspb.Telemetry {
 	res := &toolspb.Telemetry{
 		DurationMs:   v.DurationMs,
 		QueuedMs:     v.QueuedMs,
 		Model:        v.Model,
 		InputTokens:  v.InputTokens,
 		OutputTokens: v.OutputTokens,
+		WaitedMs:     v.WaitedMs,
 	}
 
 	return res
 }
 
-// svcToolsRunLinkToToolspbRunLink builds a value of type *toolspb.RunLink from
-// a value of type *tools.RunLink.
-func svcToolsRunLinkToToolspbRunLink(v *tools.RunLink) *toolspb.RunLink {
+// svcTypesRunLinkToToolspbRunLink builds a value of type *toolspb.RunLink from
+// a value of type *types.RunLink.
+func svcTypesRunLinkToToolspbRunLink(v *types.RunLink) *toolspb.RunLink {
 	if v == nil {
 		return nil
 	}
@@ -690,29 +1142,95 @@ func svcToolsRunLinkToToolspbRunLink(v *tools.RunLink) *toolspb.RunLink {
 	return res
 }
 
-// protobufToolspbToolResultToToolsToolResult builds a value of type
-// *tools.ToolResult from a value of type *toolspb.ToolResult.
-func protobufToolspbToolResultToToolsToolResult(v *toolspb.ToolResult) *tools.ToolResult {
-	res := &tools.ToolResult{
+// svcTypesQuestionToToolspbQuestion builds a value of type *toolspb.Question
+// from a value of type *types.Question.
+func svcTypesQuestionToToolspbQuestion(v *types.Question) *toolspb.Question {
+	if v == nil {
+		return nil
+	}
+	res := &toolspb.Question{
+		Id:             v.ID,
+		Kind:           v.Kind,
+		RunId:          v.RunID,
+		CallId:         v.CallID,
+		Tool:           v.Tool,
+		Text:           v.Text,
+		Reason:         v.Reason,
+		Schema:         []byte(v.Schema),
+		ExampleInput:   []byte(v.ExampleInput),
+		PriorInput:     []byte(v.PriorInput),
+		Digest:         v.Digest,
+		RestrictToTool: v.RestrictToTool,
+		AskedAt:        v.AskedAt,
+		ExpiresAt:      v.ExpiresAt,
+	}
+	if v.MissingFields != nil {
+		res.MissingFields = make([]string, len(v.MissingFields))
+		for i, val := range v.MissingFields {
+			res.MissingFields[i] = val
+		}
+	}
+	if v.Issues != nil {
+		res.Issues = make([]*toolspb.Issue, len(v.Issues))
+		for i, val := range v.Issues {
+			res.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				res.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					res.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	if v.Candidates != nil {
+		res.Candidates = make([]*toolspb.Candidate, len(v.Candidates))
+		for i, val := range v.Candidates {
+			res.Candidates[i] = &toolspb.Candidate{
+				Name:     val.Name,
+				Role:     val.Role,
+				Within:   val.Within,
+				Near:     val.Near,
+				Selector: val.Selector,
+			}
+		}
+	}
+
+	return res
+}
+
+// protobufToolspbToolResultToTypesToolResult builds a value of type
+// *types.ToolResult from a value of type *toolspb.ToolResult.
+func protobufToolspbToolResultToTypesToolResult(v *toolspb.ToolResult) *types.ToolResult {
+	res := &types.ToolResult{
 		CallID:        v.CallId,
 		RunID:         v.RunId,
 		Tool:          v.Tool,
 		Result:        json.RawMessage(v.Result),
 		ChildrenCount: int(v.ChildrenCount),
+		Status:        v.Status,
 	}
 	if v.Error != nil {
-		res.Error = protobufToolspbToolErrorToToolsToolError(v.Error)
+		res.Error = protobufToolspbToolErrorToTypesToolError(v.Error)
 	}
 	if v.RetryHint != nil {
-		res.RetryHint = protobufToolspbRetryHintToToolsRetryHint(v.RetryHint)
+		res.RetryHint = protobufToolspbRetryHintToTypesRetryHint(v.RetryHint)
 	}
 	if v.Verification != nil {
-		res.Verification = protobufToolspbVerificationToToolsVerification(v.Verification)
+		res.Verification = protobufToolspbVerificationToTypesVerification(v.Verification)
 	}
 	if v.Attempts != nil {
-		res.Attempts = make([]*tools.AttemptRecord, len(v.Attempts))
+		res.Attempts = make([]*types.AttemptRecord, len(v.Attempts))
 		for i, val := range v.Attempts {
-			res.Attempts[i] = &tools.AttemptRecord{
+			res.Attempts[i] = &types.AttemptRecord{
 				Number:     int(val.Number),
 				Source:     val.Source,
 				Input:      val.Input,
@@ -726,9 +1244,9 @@ func protobufToolspbToolResultToToolsToolResult(v *toolspb.ToolResult) *tools.To
 		}
 	}
 	if v.Repairs != nil {
-		res.Repairs = make([]*tools.Repair, len(v.Repairs))
+		res.Repairs = make([]*types.Repair, len(v.Repairs))
 		for i, val := range v.Repairs {
-			res.Repairs[i] = &tools.Repair{
+			res.Repairs[i] = &types.Repair{
 				Path: val.Path,
 				Rule: val.Rule,
 				Tier: val.Tier,
@@ -738,22 +1256,25 @@ func protobufToolspbToolResultToToolsToolResult(v *toolspb.ToolResult) *tools.To
 		}
 	}
 	if v.Telemetry != nil {
-		res.Telemetry = protobufToolspbTelemetryToToolsTelemetry(v.Telemetry)
+		res.Telemetry = protobufToolspbTelemetryToTypesTelemetry(v.Telemetry)
 	}
 	if v.RunLink != nil {
-		res.RunLink = protobufToolspbRunLinkToToolsRunLink(v.RunLink)
+		res.RunLink = protobufToolspbRunLinkToTypesRunLink(v.RunLink)
+	}
+	if v.Question != nil {
+		res.Question = protobufToolspbQuestionToTypesQuestion(v.Question)
 	}
 
 	return res
 }
 
-// protobufToolspbToolErrorToToolsToolError builds a value of type
-// *tools.ToolError from a value of type *toolspb.ToolError.
-func protobufToolspbToolErrorToToolsToolError(v *toolspb.ToolError) *tools.ToolError {
+// protobufToolspbToolErrorToTypesToolError builds a value of type
+// *types.ToolError from a value of type *toolspb.ToolError.
+func protobufToolspbToolErrorToTypesToolError(v *toolspb.ToolError) *types.ToolError {
 	if v == nil {
 		return nil
 	}
-	res := &tools.ToolError{
+	res := &types.ToolError{
 		Code:    v.Code,
 		Message: v.Message_,
 		Cause:   json.RawMessage(v.Cause),
@@ -762,13 +1283,13 @@ func protobufToolspbToolErrorToToolsToolError(v *toolspb.ToolError) *tools.ToolE
 	return res
 }
 
-// protobufToolspbRetryHintToToolsRetryHint builds a value of type
-// *tools.RetryHint from a value of type *toolspb.RetryHint.
-func protobufToolspbRetryHintToToolsRetryHint(v *toolspb.RetryHint) *tools.RetryHint {
+// protobufToolspbRetryHintToTypesRetryHint builds a value of type
+// *types.RetryHint from a value of type *toolspb.RetryHint.
+func protobufToolspbRetryHintToTypesRetryHint(v *toolspb.RetryHint) *types.RetryHint {
 	if v == nil {
 		return nil
 	}
-	res := &tools.RetryHint{
+	res := &types.RetryHint{
 		Reason:             v.Reason,
 		Tool:               v.Tool,
 		RestrictToTool:     v.RestrictToTool,
@@ -785,9 +1306,9 @@ func protobufToolspbRetryHintToToolsRetryHint(v *toolspb.RetryHint) *tools.Retry
 		}
 	}
 	if v.Issues != nil {
-		res.Issues = make([]*tools.Issue, len(v.Issues))
+		res.Issues = make([]*types.Issue, len(v.Issues))
 		for i, val := range v.Issues {
-			res.Issues[i] = &tools.Issue{
+			res.Issues[i] = &types.Issue{
 				Path:         val.Path,
 				Constraint:   val.Constraint,
 				Limit:        json.RawMessage(val.Limit),
@@ -806,9 +1327,9 @@ func protobufToolspbRetryHintToToolsRetryHint(v *toolspb.RetryHint) *tools.Retry
 		}
 	}
 	if v.Candidates != nil {
-		res.Candidates = make([]*tools.Candidate, len(v.Candidates))
+		res.Candidates = make([]*types.Candidate, len(v.Candidates))
 		for i, val := range v.Candidates {
-			res.Candidates[i] = &tools.Candidate{
+			res.Candidates[i] = &types.Candidate{
 				Name:     val.Name,
 				Role:     val.Role,
 				Within:   val.Within,
@@ -818,19 +1339,19 @@ func protobufToolspbRetryHintToToolsRetryHint(v *toolspb.RetryHint) *tools.Retry
 		}
 	}
 	if v.Rollback != nil {
-		res.Rollback = protobufToolspbRollbackNoticeToToolsRollbackNotice(v.Rollback)
+		res.Rollback = protobufToolspbRollbackNoticeToTypesRollbackNotice(v.Rollback)
 	}
 
 	return res
 }
 
-// protobufToolspbRollbackNoticeToToolsRollbackNotice builds a value of type
-// *tools.RollbackNotice from a value of type *toolspb.RollbackNotice.
-func protobufToolspbRollbackNoticeToToolsRollbackNotice(v *toolspb.RollbackNotice) *tools.RollbackNotice {
+// protobufToolspbRollbackNoticeToTypesRollbackNotice builds a value of type
+// *types.RollbackNotice from a value of type *toolspb.RollbackNotice.
+func protobufToolspbRollbackNoticeToTypesRollbackNotice(v *toolspb.RollbackNotice) *types.RollbackNotice {
 	if v == nil {
 		return nil
 	}
-	res := &tools.RollbackNotice{
+	res := &types.RollbackNotice{
 		Performed:  v.Performed,
 		RestoredTo: v.RestoredTo,
 	}
@@ -844,22 +1365,22 @@ func protobufToolspbRollbackNoticeToToolsRollbackNotice(v *toolspb.RollbackNotic
 	return res
 }
 
-// protobufToolspbVerificationToToolsVerification builds a value of type
-// *tools.Verification from a value of type *toolspb.Verification.
-func protobufToolspbVerificationToToolsVerification(v *toolspb.Verification) *tools.Verification {
+// protobufToolspbVerificationToTypesVerification builds a value of type
+// *types.Verification from a value of type *toolspb.Verification.
+func protobufToolspbVerificationToTypesVerification(v *toolspb.Verification) *types.Verification {
 	if v == nil {
 		return nil
 	}
-	res := &tools.Verification{
+	res := &types.Verification{
 		Verdict:     v.Verdict,
 		Confidence:  v.Confidence,
 		Threshold:   v.Threshold,
 		Explanation: v.Explanation,
 	}
 	if v.Checks != nil {
-		res.Checks = make([]*tools.Check, len(v.Checks))
+		res.Checks = make([]*types.Check, len(v.Checks))
 		for i, val := range v.Checks {
-			res.Checks[i] = &tools.Check{
+			res.Checks[i] = &types.Check{
 				Name:      val.Name,
 				Condition: val.Condition,
 				Expected:  val.Expected,
@@ -870,16 +1391,16 @@ func protobufToolspbVerificationToToolsVerification(v *toolspb.Verification) *to
 		}
 	}
 	if v.Evidence != nil {
-		res.Evidence = protobufToolspbEvidenceRefsToToolsEvidenceRefs(v.Evidence)
+		res.Evidence = protobufToolspbEvidenceRefsToTypesEvidenceRefs(v.Evidence)
 	}
 
 	return res
 }
 
-// protobufToolspbEvidenceRefsToToolsEvidenceRefs builds a value of type
-// *tools.EvidenceRefs from a value of type *toolspb.EvidenceRefs.
-func protobufToolspbEvidenceRefsToToolsEvidenceRefs(v *toolspb.EvidenceRefs) *tools.EvidenceRefs {
-	res := &tools.EvidenceRefs{
+// protobufToolspbEvidenceRefsToTypesEvidenceRefs builds a value of type
+// *types.EvidenceRefs from a value of type *toolspb.EvidenceRefs.
+func protobufToolspbEvidenceRefsToTypesEvidenceRefs(v *toolspb.EvidenceRefs) *types.EvidenceRefs {
+	res := &types.EvidenceRefs{
 		Before: v.Before,
 		After:  v.After,
 	}
@@ -887,29 +1408,95 @@ func protobufToolspbEvidenceRefsToToolsEvidenceRefs(v *toolspb.EvidenceRefs) *to
 	return res
 }
 
-// protobufToolspbTelemetryToToolsTelemetry builds a value of type
-// *tools.Telemetry from a value of type *toolspb.Telemetry.
-func protobufToolspbTelemetryToToolsTelemetry(v *toolspb.Telemetry) *tools.Telemetry {
-	res := &tools.Telemetry{
+// protobufToolspbTelemetryToTypesTelemetry builds a value of type
+// *types.Telemetry from a value of type *toolspb.Telemetry.
+func protobufToolspbTelemetryToTypesTelemetry(v *toolspb.Telemetry) *types.Telemetry {
+	res := &types.Telemetry{
 		DurationMs:   v.DurationMs,
 		QueuedMs:     v.QueuedMs,
 		Model:        v.Model,
 		InputTokens:  v.InputTokens,
 		OutputTokens: v.OutputTokens,
+		WaitedMs:     v.WaitedMs,
 	}
 
 	return res
 }
 
-// protobufToolspbRunLinkToToolsRunLink builds a value of type *tools.RunLink
+// protobufToolspbRunLinkToTypesRunLink builds a value of type *types.RunLink
 // from a value of type *toolspb.RunLink.
-func protobufToolspbRunLinkToToolsRunLink(v *toolspb.RunLink) *tools.RunLink {
+func protobufToolspbRunLinkToTypesRunLink(v *toolspb.RunLink) *types.RunLink {
 	if v == nil {
 		return nil
 	}
-	res := &tools.RunLink{
+	res := &types.RunLink{
 		WorkflowID: v.WorkflowId,
 		URL:        v.Url,
+	}
+
+	return res
+}
+
+// protobufToolspbQuestionToTypesQuestion builds a value of type
+// *types.Question from a value of type *toolspb.Question.
+func protobufToolspbQuestionToTypesQuestion(v *toolspb.Question) *types.Question {
+	if v == nil {
+		return nil
+	}
+	res := &types.Question{
+		ID:             v.Id,
+		Kind:           v.Kind,
+		RunID:          v.RunId,
+		CallID:         v.CallId,
+		Tool:           v.Tool,
+		Text:           v.Text,
+		Reason:         v.Reason,
+		Schema:         json.RawMessage(v.Schema),
+		ExampleInput:   json.RawMessage(v.ExampleInput),
+		PriorInput:     json.RawMessage(v.PriorInput),
+		Digest:         v.Digest,
+		RestrictToTool: v.RestrictToTool,
+		AskedAt:        v.AskedAt,
+		ExpiresAt:      v.ExpiresAt,
+	}
+	if v.MissingFields != nil {
+		res.MissingFields = make([]string, len(v.MissingFields))
+		for i, val := range v.MissingFields {
+			res.MissingFields[i] = val
+		}
+	}
+	if v.Issues != nil {
+		res.Issues = make([]*types.Issue, len(v.Issues))
+		for i, val := range v.Issues {
+			res.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				res.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					res.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	if v.Candidates != nil {
+		res.Candidates = make([]*types.Candidate, len(v.Candidates))
+		for i, val := range v.Candidates {
+			res.Candidates[i] = &types.Candidate{
+				Name:     val.Name,
+				Role:     val.Role,
+				Within:   val.Within,
+				Near:     val.Near,
+				Selector: val.Selector,
+			}
+		}
 	}
 
 	return res

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	runsc "toolsvc/gen/http/runs/client"
 	toolsc "toolsvc/gen/http/tools/client"
 
 	goahttp "goa.design/goa/v3/http"
@@ -24,12 +25,14 @@ import (
 func UsageCommands() []string {
 	return []string{
 		"tools (list|show|call)",
+		"runs (start|list|show|append|result|answer|approve|pause|resume|cancel)",
 	}
 }
 
 // UsageExamples produces an example of a valid invocation of the CLI tool.
 func UsageExamples() string {
 	return os.Args[0] + " " + "tools list" + "\n" +
+		os.Args[0] + " " + "runs start --body '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Itaque veritatis distinctio sint totam.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 8649933747370263993,\n         \"max_failures\": 1007344417598501021,\n         \"question_ttl_ms\": 3422583562671821220,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 5847476460541480630,\n         \"token_budget\": 1682709303819961916,\n         \"wait_budget_ms\": 1274008652604455036\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TWF4aW1lIGRvbG9yIGFsaWFzIGNvcnBvcmlzIHF1aXNxdWFtIHZvbHVwdGF0ZXMu\",\n            \"expect_failure\": \"v1r\",\n            \"title\": \"vwh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TWF4aW1lIGRvbG9yIGFsaWFzIGNvcnBvcmlzIHF1aXNxdWFtIHZvbHVwdGF0ZXMu\",\n            \"expect_failure\": \"v1r\",\n            \"title\": \"vwh\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"" + "\n" +
 		""
 }
 
@@ -55,12 +58,69 @@ func ParseEndpoint(
 		toolsCallToolFlag           = toolsCallFlags.String("tool", "REQUIRED", "toolset.tool")
 		toolsCallRunFlag            = toolsCallFlags.String("run", "", "")
 		toolsCallLangFlag           = toolsCallFlags.String("lang", "", "")
+		toolsCallRepairFlag         = toolsCallFlags.String("repair", "", "")
+		toolsCallAskFlag            = toolsCallFlags.String("ask", "", "")
+		toolsCallApproveFlag        = toolsCallFlags.String("approve", "", "")
 		toolsCallAcceptLanguageFlag = toolsCallFlags.String("accept-language", "", "")
+		toolsCallIdempotencyKeyFlag = toolsCallFlags.String("idempotency-key", "", "")
+
+		runsFlags = flag.NewFlagSet("runs", flag.ContinueOnError)
+
+		runsStartFlags              = flag.NewFlagSet("start", flag.ExitOnError)
+		runsStartBodyFlag           = runsStartFlags.String("body", "REQUIRED", "")
+		runsStartAcceptLanguageFlag = runsStartFlags.String("accept-language", "", "")
+
+		runsListFlags       = flag.NewFlagSet("list", flag.ExitOnError)
+		runsListLimitFlag   = runsListFlags.String("limit", "", "")
+		runsListWaitingFlag = runsListFlags.String("waiting", "", "")
+
+		runsShowFlags   = flag.NewFlagSet("show", flag.ExitOnError)
+		runsShowRunFlag = runsShowFlags.String("run", "REQUIRED", "The run")
+
+		runsAppendFlags              = flag.NewFlagSet("append", flag.ExitOnError)
+		runsAppendBodyFlag           = runsAppendFlags.String("body", "REQUIRED", "")
+		runsAppendRunFlag            = runsAppendFlags.String("run", "REQUIRED", "The run")
+		runsAppendIdempotencyKeyFlag = runsAppendFlags.String("idempotency-key", "", "")
+
+		runsResultFlags    = flag.NewFlagSet("result", flag.ExitOnError)
+		runsResultRunFlag  = runsResultFlags.String("run", "REQUIRED", "The run")
+		runsResultCallFlag = runsResultFlags.String("call", "REQUIRED", "The call")
+
+		runsAnswerFlags        = flag.NewFlagSet("answer", flag.ExitOnError)
+		runsAnswerBodyFlag     = runsAnswerFlags.String("body", "REQUIRED", "")
+		runsAnswerRunFlag      = runsAnswerFlags.String("run", "REQUIRED", "The run")
+		runsAnswerQuestionFlag = runsAnswerFlags.String("question", "REQUIRED", "The question")
+
+		runsApproveFlags        = flag.NewFlagSet("approve", flag.ExitOnError)
+		runsApproveBodyFlag     = runsApproveFlags.String("body", "REQUIRED", "")
+		runsApproveRunFlag      = runsApproveFlags.String("run", "REQUIRED", "The run")
+		runsApproveApprovalFlag = runsApproveFlags.String("approval", "REQUIRED", "The approval")
+
+		runsPauseFlags   = flag.NewFlagSet("pause", flag.ExitOnError)
+		runsPauseRunFlag = runsPauseFlags.String("run", "REQUIRED", "The run")
+
+		runsResumeFlags   = flag.NewFlagSet("resume", flag.ExitOnError)
+		runsResumeRunFlag = runsResumeFlags.String("run", "REQUIRED", "The run")
+
+		runsCancelFlags   = flag.NewFlagSet("cancel", flag.ExitOnError)
+		runsCancelRunFlag = runsCancelFlags.String("run", "REQUIRED", "The run")
 	)
 	toolsFlags.Usage = toolsUsage
 	toolsListFlags.Usage = toolsListUsage
 	toolsShowFlags.Usage = toolsShowUsage
 	toolsCallFlags.Usage = toolsCallUsage
+
+	runsFlags.Usage = runsUsage
+	runsStartFlags.Usage = runsStartUsage
+	runsListFlags.Usage = runsListUsage
+	runsShowFlags.Usage = runsShowUsage
+	runsAppendFlags.Usage = runsAppendUsage
+	runsResultFlags.Usage = runsResultUsage
+	runsAnswerFlags.Usage = runsAnswerUsage
+	runsApproveFlags.Usage = runsApproveUsage
+	runsPauseFlags.Usage = runsPauseUsage
+	runsResumeFlags.Usage = runsResumeUsage
+	runsCancelFlags.Usage = runsCancelUsage
 
 	if err := flag.CommandLine.Parse(os.Args[1:]); err != nil {
 		return nil, nil, err
@@ -79,6 +139,8 @@ func ParseEndpoint(
 		switch svcn {
 		case "tools":
 			svcf = toolsFlags
+		case "runs":
+			svcf = runsFlags
 		default:
 			return nil, nil, fmt.Errorf("unknown service %q", svcn)
 		}
@@ -104,6 +166,40 @@ func ParseEndpoint(
 
 			case "call":
 				epf = toolsCallFlags
+
+			}
+
+		case "runs":
+			switch epn {
+			case "start":
+				epf = runsStartFlags
+
+			case "list":
+				epf = runsListFlags
+
+			case "show":
+				epf = runsShowFlags
+
+			case "append":
+				epf = runsAppendFlags
+
+			case "result":
+				epf = runsResultFlags
+
+			case "answer":
+				epf = runsAnswerFlags
+
+			case "approve":
+				epf = runsApproveFlags
+
+			case "pause":
+				epf = runsPauseFlags
+
+			case "resume":
+				epf = runsResumeFlags
+
+			case "cancel":
+				epf = runsCancelFlags
 
 			}
 
@@ -137,7 +233,41 @@ func ParseEndpoint(
 				data, err = toolsc.BuildShowPayload(*toolsShowToolFlag)
 			case "call":
 				endpoint = c.Call()
-				data, err = toolsc.BuildCallPayload(*toolsCallBodyFlag, *toolsCallToolFlag, *toolsCallRunFlag, *toolsCallLangFlag, *toolsCallAcceptLanguageFlag)
+				data, err = toolsc.BuildCallPayload(*toolsCallBodyFlag, *toolsCallToolFlag, *toolsCallRunFlag, *toolsCallLangFlag, *toolsCallRepairFlag, *toolsCallAskFlag, *toolsCallApproveFlag, *toolsCallAcceptLanguageFlag, *toolsCallIdempotencyKeyFlag)
+			}
+		case "runs":
+			c := runsc.NewClient(scheme, host, doer, enc, dec, restore)
+			switch epn {
+			case "start":
+				endpoint = c.Start()
+				data, err = runsc.BuildStartPayload(*runsStartBodyFlag, *runsStartAcceptLanguageFlag)
+			case "list":
+				endpoint = c.List()
+				data, err = runsc.BuildListPayload(*runsListLimitFlag, *runsListWaitingFlag)
+			case "show":
+				endpoint = c.Show()
+				data, err = runsc.BuildShowPayload(*runsShowRunFlag)
+			case "append":
+				endpoint = c.Append()
+				data, err = runsc.BuildAppendPayload(*runsAppendBodyFlag, *runsAppendRunFlag, *runsAppendIdempotencyKeyFlag)
+			case "result":
+				endpoint = c.Result()
+				data, err = runsc.BuildResultPayload(*runsResultRunFlag, *runsResultCallFlag)
+			case "answer":
+				endpoint = c.Answer()
+				data, err = runsc.BuildAnswerPayload(*runsAnswerBodyFlag, *runsAnswerRunFlag, *runsAnswerQuestionFlag)
+			case "approve":
+				endpoint = c.Approve()
+				data, err = runsc.BuildApprovePayload(*runsApproveBodyFlag, *runsApproveRunFlag, *runsApproveApprovalFlag)
+			case "pause":
+				endpoint = c.Pause()
+				data, err = runsc.BuildPausePayload(*runsPauseRunFlag)
+			case "resume":
+				endpoint = c.Resume()
+				data, err = runsc.BuildResumePayload(*runsResumeRunFlag)
+			case "cancel":
+				endpoint = c.Cancel()
+				data, err = runsc.BuildCancelPayload(*runsCancelRunFlag)
 			}
 		}
 	}
@@ -201,7 +331,11 @@ func toolsCallUsage() {
 	fmt.Fprint(os.Stderr, " -tool STRING")
 	fmt.Fprint(os.Stderr, " -run STRING")
 	fmt.Fprint(os.Stderr, " -lang STRING")
+	fmt.Fprint(os.Stderr, " -repair STRING")
+	fmt.Fprint(os.Stderr, " -ask BOOL")
+	fmt.Fprint(os.Stderr, " -approve STRING")
 	fmt.Fprint(os.Stderr, " -accept-language STRING")
+	fmt.Fprint(os.Stderr, " -idempotency-key STRING")
 	fmt.Fprintln(os.Stderr)
 
 	// Description
@@ -213,9 +347,230 @@ func toolsCallUsage() {
 	fmt.Fprintln(os.Stderr, `    -tool STRING: toolset.tool`)
 	fmt.Fprintln(os.Stderr, `    -run STRING: `)
 	fmt.Fprintln(os.Stderr, `    -lang STRING: `)
+	fmt.Fprintln(os.Stderr, `    -repair STRING: `)
+	fmt.Fprintln(os.Stderr, `    -ask BOOL: `)
+	fmt.Fprintln(os.Stderr, `    -approve STRING: `)
+	fmt.Fprintln(os.Stderr, `    -accept-language STRING: `)
+	fmt.Fprintln(os.Stderr, `    -idempotency-key STRING: `)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "tools call --body \"RG9sb3JlbSBhc3Blcm5hdHVyIHJlbSB0ZW1wb3JhIHV0IGRvbG9yZW1xdWUu\" --tool \"browser.click\" --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --lang \"en\" --repair \"person\" --ask false --approve \"ask\" --accept-language \"ko, en;q=0.5\" --idempotency-key \"order-4711-refund\"")
+}
+
+// runsUsage displays the usage of the runs command and its subcommands.
+func runsUsage() {
+	fmt.Fprintln(os.Stderr, `Runs: their start, their calls, questions and approvals, events, control; and the artifacts that results name by digest.`)
+	fmt.Fprintf(os.Stderr, "Usage:\n    %s [globalflags] runs COMMAND [flags]\n\n", os.Args[0])
+	fmt.Fprintln(os.Stderr, "COMMAND:")
+	fmt.Fprintln(os.Stderr, `    start: Start a run: with a goal, which a model plans for; with steps, which are validated all at once and end with the first that fails; or with neither, for calls that follow. It does not wait for the run.`)
+	fmt.Fprintln(os.Stderr, `    list: List the latest runs, newest first. It takes the scope approve or admin, because who knows a run may use it.`)
+	fmt.Fprintln(os.Stderr, `    show: Read a run: its steps with their results, attempts and verdicts, its open questions, and the planner's answer.`)
+	fmt.Fprintln(os.Stderr, `    append: Append one or several calls to the queue of a run, and return their identifiers without waiting for them. The payloads are validated all at once; when one is invalid, none is appended.`)
+	fmt.Fprintln(os.Stderr, `    result: Get what a call has come to: its result, also when the run has ended, or the question that it waits for. A call that is queued or running is waited for.`)
+	fmt.Fprintln(os.Stderr, `    answer: Answer a question of a run, and wait for what its call comes to: a result, or its next question. An answer that does not validate is refused with its issues, and the question stays open. Questions about an outcome take the scope approve, because the answer may let an action be done again.`)
+	fmt.Fprintln(os.Stderr, `    approve: Decide about a call that waits for an approval, and wait for what it comes to. The digest of the question binds the approval to the exact arguments. It takes the scope approve.`)
+	fmt.Fprintln(os.Stderr, `    pause: Keep the run from beginning another step; the one in hand goes on.`)
+	fmt.Fprintln(os.Stderr, `    resume: Let a paused run go on.`)
+	fmt.Fprintln(os.Stderr, `    cancel: End the run. Calls that wait are not made; the one in hand is stopped, and what was done stays done.`)
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Additional help:")
+	fmt.Fprintf(os.Stderr, "    %s runs COMMAND --help\n", os.Args[0])
+}
+func runsStartUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs start", os.Args[0])
+	fmt.Fprint(os.Stderr, " -body JSON")
+	fmt.Fprint(os.Stderr, " -accept-language STRING")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Start a run: with a goal, which a model plans for; with steps, which are validated all at once and end with the first that fails; or with neither, for calls that follow. It does not wait for the run.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -body JSON: `)
 	fmt.Fprintln(os.Stderr, `    -accept-language STRING: `)
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "tools call --body \"RXQgcXVpLg==\" --tool \"browser.click\" --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --lang \"en\" --accept-language \"ko, en;q=0.5\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs start --body '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Itaque veritatis distinctio sint totam.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 8649933747370263993,\n         \"max_failures\": 1007344417598501021,\n         \"question_ttl_ms\": 3422583562671821220,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 5847476460541480630,\n         \"token_budget\": 1682709303819961916,\n         \"wait_budget_ms\": 1274008652604455036\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TWF4aW1lIGRvbG9yIGFsaWFzIGNvcnBvcmlzIHF1aXNxdWFtIHZvbHVwdGF0ZXMu\",\n            \"expect_failure\": \"v1r\",\n            \"title\": \"vwh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TWF4aW1lIGRvbG9yIGFsaWFzIGNvcnBvcmlzIHF1aXNxdWFtIHZvbHVwdGF0ZXMu\",\n            \"expect_failure\": \"v1r\",\n            \"title\": \"vwh\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"")
+}
+
+func runsListUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs list", os.Args[0])
+	fmt.Fprint(os.Stderr, " -limit INT")
+	fmt.Fprint(os.Stderr, " -waiting BOOL")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `List the latest runs, newest first. It takes the scope approve or admin, because who knows a run may use it.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -limit INT: `)
+	fmt.Fprintln(os.Stderr, `    -waiting BOOL: `)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs list --limit 100 --waiting true")
+}
+
+func runsShowUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs show", os.Args[0])
+	fmt.Fprint(os.Stderr, " -run STRING")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Read a run: its steps with their results, attempts and verdicts, its open questions, and the planner's answer.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -run STRING: The run`)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs show --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"")
+}
+
+func runsAppendUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs append", os.Args[0])
+	fmt.Fprint(os.Stderr, " -body JSON")
+	fmt.Fprint(os.Stderr, " -run STRING")
+	fmt.Fprint(os.Stderr, " -idempotency-key STRING")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Append one or several calls to the queue of a run, and return their identifiers without waiting for them. The payloads are validated all at once; when one is invalid, none is appended.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -body JSON: `)
+	fmt.Fprintln(os.Stderr, `    -run STRING: The run`)
+	fmt.Fprintln(os.Stderr, `    -idempotency-key STRING: `)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs append --body '{\n      \"calls\": [\n         {\n            \"arguments\": \"RXQgdXQgcG9zc2ltdXMgYWxpYXMgZXN0IGl0YXF1ZSBuZXF1ZS4=\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"RXQgdXQgcG9zc2ltdXMgYWxpYXMgZXN0IGl0YXF1ZSBuZXF1ZS4=\",\n            \"tool\": \"browser.click\"\n         }\n      ]\n   }' --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --idempotency-key \"order-4711-refund\"")
+}
+
+func runsResultUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs result", os.Args[0])
+	fmt.Fprint(os.Stderr, " -run STRING")
+	fmt.Fprint(os.Stderr, " -call STRING")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Get what a call has come to: its result, also when the run has ended, or the question that it waits for. A call that is queued or running is waited for.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -run STRING: The run`)
+	fmt.Fprintln(os.Stderr, `    -call STRING: The call`)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs result --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --call \"c_7k2vq3xw5n4hj6rtd8ym9bzapc\"")
+}
+
+func runsAnswerUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs answer", os.Args[0])
+	fmt.Fprint(os.Stderr, " -body JSON")
+	fmt.Fprint(os.Stderr, " -run STRING")
+	fmt.Fprint(os.Stderr, " -question STRING")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Answer a question of a run, and wait for what its call comes to: a result, or its next question. An answer that does not validate is refused with its issues, and the question stays open. Questions about an outcome take the scope approve, because the answer may let an action be done again.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -body JSON: `)
+	fmt.Fprintln(os.Stderr, `    -run STRING: The run`)
+	fmt.Fprintln(os.Stderr, `    -question STRING: The question`)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs answer --body \"SWQgbWFpb3JlcyBhIGxhYm9yZSBldC4=\" --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --question \"q_5jx2mn4tq7wkc3zr6vbd8hysfa\"")
+}
+
+func runsApproveUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs approve", os.Args[0])
+	fmt.Fprint(os.Stderr, " -body JSON")
+	fmt.Fprint(os.Stderr, " -run STRING")
+	fmt.Fprint(os.Stderr, " -approval STRING")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Decide about a call that waits for an approval, and wait for what it comes to. The digest of the question binds the approval to the exact arguments. It takes the scope approve.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -body JSON: `)
+	fmt.Fprintln(os.Stderr, `    -run STRING: The run`)
+	fmt.Fprintln(os.Stderr, `    -approval STRING: The approval`)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs approve --body '{\n      \"approved\": false,\n      \"digest\": \"lmh\"\n   }' --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --approval \"a_5jx2mn4tq7wkc3zr6vbd8hysfa\"")
+}
+
+func runsPauseUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs pause", os.Args[0])
+	fmt.Fprint(os.Stderr, " -run STRING")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Keep the run from beginning another step; the one in hand goes on.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -run STRING: The run`)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs pause --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"")
+}
+
+func runsResumeUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs resume", os.Args[0])
+	fmt.Fprint(os.Stderr, " -run STRING")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `Let a paused run go on.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -run STRING: The run`)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs resume --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"")
+}
+
+func runsCancelUsage() {
+	// Header with flags
+	fmt.Fprintf(os.Stderr, "%s [flags] runs cancel", os.Args[0])
+	fmt.Fprint(os.Stderr, " -run STRING")
+	fmt.Fprintln(os.Stderr)
+
+	// Description
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, `End the run. Calls that wait are not made; the one in hand is stopped, and what was done stays done.`)
+
+	// Flags list
+	fmt.Fprintln(os.Stderr, `    -run STRING: The run`)
+
+	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(os.Stderr, "Example:")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs cancel --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"")
 }

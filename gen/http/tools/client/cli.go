@@ -10,6 +10,7 @@ package client
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	tools "toolsvc/gen/tools"
 	"unicode/utf8"
 
@@ -31,13 +32,13 @@ func BuildShowPayload(toolsShowTool string) (*tools.ShowPayload, error) {
 
 // BuildCallPayload builds the payload for the tools call endpoint from CLI
 // flags.
-func BuildCallPayload(toolsCallBody string, toolsCallTool string, toolsCallRun string, toolsCallLang string, toolsCallAcceptLanguage string) (*tools.CallPayload, error) {
+func BuildCallPayload(toolsCallBody string, toolsCallTool string, toolsCallRun string, toolsCallLang string, toolsCallRepair string, toolsCallAsk string, toolsCallApprove string, toolsCallAcceptLanguage string, toolsCallIdempotencyKey string) (*tools.CallPayload, error) {
 	var err error
 	var body json.RawMessage
 	{
 		err = json.Unmarshal([]byte(toolsCallBody), &body)
 		if err != nil {
-			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "\"RXQgcXVpLg==\"")
+			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "\"RG9sb3JlbSBhc3Blcm5hdHVyIHJlbSB0ZW1wb3JhIHV0IGRvbG9yZW1xdWUu\"")
 		}
 	}
 	var tool string
@@ -66,12 +67,62 @@ func BuildCallPayload(toolsCallBody string, toolsCallTool string, toolsCallRun s
 			}
 		}
 	}
+	var repair *string
+	{
+		if toolsCallRepair != "" {
+			repair = &toolsCallRepair
+			if !(*repair == "none" || *repair == "syntax" || *repair == "lossless" || *repair == "model" || *repair == "person") {
+				err = goa.MergeErrors(err, goa.InvalidEnumValueError("repair", *repair, []any{"none", "syntax", "lossless", "model", "person"}))
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	var ask *bool
+	{
+		if toolsCallAsk != "" {
+			var val bool
+			val, err = strconv.ParseBool(toolsCallAsk)
+			ask = &val
+			if err != nil {
+				return nil, fmt.Errorf("invalid value for ask, must be BOOL")
+			}
+		}
+	}
+	var approve *string
+	{
+		if toolsCallApprove != "" {
+			approve = &toolsCallApprove
+			if !(*approve == "ask" || *approve == "allow" || *approve == "deny") {
+				err = goa.MergeErrors(err, goa.InvalidEnumValueError("approve", *approve, []any{"ask", "allow", "deny"}))
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
 	var acceptLanguage *string
 	{
 		if toolsCallAcceptLanguage != "" {
 			acceptLanguage = &toolsCallAcceptLanguage
 			if utf8.RuneCountInString(*acceptLanguage) > 1000 {
 				err = goa.MergeErrors(err, goa.InvalidLengthError("accept_language", *acceptLanguage, utf8.RuneCountInString(*acceptLanguage), 1000, false))
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	var idempotencyKey *string
+	{
+		if toolsCallIdempotencyKey != "" {
+			idempotencyKey = &toolsCallIdempotencyKey
+			if utf8.RuneCountInString(*idempotencyKey) < 1 {
+				err = goa.MergeErrors(err, goa.InvalidLengthError("idempotency_key", *idempotencyKey, utf8.RuneCountInString(*idempotencyKey), 1, true))
+			}
+			if utf8.RuneCountInString(*idempotencyKey) > 255 {
+				err = goa.MergeErrors(err, goa.InvalidLengthError("idempotency_key", *idempotencyKey, utf8.RuneCountInString(*idempotencyKey), 255, false))
 			}
 			if err != nil {
 				return nil, err
@@ -85,7 +136,11 @@ func BuildCallPayload(toolsCallBody string, toolsCallTool string, toolsCallRun s
 	res.Tool = tool
 	res.Run = run
 	res.Lang = lang
+	res.Repair = repair
+	res.Ask = ask
+	res.Approve = approve
 	res.AcceptLanguage = acceptLanguage
+	res.IdempotencyKey = idempotencyKey
 
 	return res, nil
 }

@@ -10,11 +10,13 @@ package client
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	tools "toolsvc/gen/tools"
+	types "toolsvc/gen/types"
 
 	goahttp "goa.design/goa/v3/http"
 	goa "goa.design/goa/v3/pkg"
@@ -39,7 +41,8 @@ func (c *Client) BuildListRequest(ctx context.Context, v any) (*http.Request, er
 // list endpoint. restoreBody controls whether the response body should be
 // restored after having been read.
 // DecodeListResponse may return the following errors:
-//   - "internal" (type *tools.Problem): http.StatusInternalServerError
+//   - "forbidden" (type *types.Problem): http.StatusForbidden
+//   - "internal" (type *types.Problem): http.StatusInternalServerError
 //   - error: internal error
 func DecodeListResponse(decoder func(*http.Response) goahttp.Decoder, restoreBody bool) func(*http.Response) (any, error) {
 	return func(resp *http.Response) (any, error) {
@@ -71,6 +74,37 @@ func DecodeListResponse(decoder func(*http.Response) goahttp.Decoder, restoreBod
 			}
 			res := NewListResultOK(&body)
 			return res, nil
+		case http.StatusForbidden:
+			var (
+				body ListForbiddenResponseBody
+				err  error
+			)
+			err = decoder(resp).Decode(&body)
+			if err != nil {
+				return nil, goahttp.ErrDecodingError("tools", "list", err)
+			}
+			err = ValidateListForbiddenResponseBody(&body)
+			if err != nil {
+				return nil, goahttp.ErrValidationError("tools", "list", err)
+			}
+			var (
+				retryAfter *int
+			)
+			{
+				retryAfterRaw := resp.Header.Get("Retry-After")
+				if retryAfterRaw != "" {
+					v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+					if err2 != nil {
+						err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+					}
+					pv := int(v)
+					retryAfter = &pv
+				}
+			}
+			if err != nil {
+				return nil, goahttp.ErrValidationError("tools", "list", err)
+			}
+			return nil, NewListForbidden(&body, retryAfter)
 		case http.StatusInternalServerError:
 			var (
 				body ListInternalResponseBody
@@ -138,8 +172,9 @@ func (c *Client) BuildShowRequest(ctx context.Context, v any) (*http.Request, er
 // show endpoint. restoreBody controls whether the response body should be
 // restored after having been read.
 // DecodeShowResponse may return the following errors:
-//   - "unknown_tool" (type *tools.Problem): http.StatusNotFound
-//   - "internal" (type *tools.Problem): http.StatusInternalServerError
+//   - "unknown_tool" (type *types.Problem): http.StatusNotFound
+//   - "forbidden" (type *types.Problem): http.StatusForbidden
+//   - "internal" (type *types.Problem): http.StatusInternalServerError
 //   - error: internal error
 func DecodeShowResponse(decoder func(*http.Response) goahttp.Decoder, restoreBody bool) func(*http.Response) (any, error) {
 	return func(resp *http.Response) (any, error) {
@@ -202,6 +237,37 @@ func DecodeShowResponse(decoder func(*http.Response) goahttp.Decoder, restoreBod
 				return nil, goahttp.ErrValidationError("tools", "show", err)
 			}
 			return nil, NewShowUnknownTool(&body, retryAfter)
+		case http.StatusForbidden:
+			var (
+				body ShowForbiddenResponseBody
+				err  error
+			)
+			err = decoder(resp).Decode(&body)
+			if err != nil {
+				return nil, goahttp.ErrDecodingError("tools", "show", err)
+			}
+			err = ValidateShowForbiddenResponseBody(&body)
+			if err != nil {
+				return nil, goahttp.ErrValidationError("tools", "show", err)
+			}
+			var (
+				retryAfter *int
+			)
+			{
+				retryAfterRaw := resp.Header.Get("Retry-After")
+				if retryAfterRaw != "" {
+					v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+					if err2 != nil {
+						err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+					}
+					pv := int(v)
+					retryAfter = &pv
+				}
+			}
+			if err != nil {
+				return nil, goahttp.ErrValidationError("tools", "show", err)
+			}
+			return nil, NewShowForbidden(&body, retryAfter)
 		case http.StatusInternalServerError:
 			var (
 				body ShowInternalResponseBody
@@ -277,12 +343,25 @@ func EncodeCallRequest(encoder func(*http.Request) goahttp.Encoder) func(*http.R
 			head := *p.AcceptLanguage
 			req.Header.Set("Accept-Language", head)
 		}
+		if p.IdempotencyKey != nil {
+			head := *p.IdempotencyKey
+			req.Header.Set("Idempotency-Key", head)
+		}
 		values := req.URL.Query()
 		if p.Run != nil {
 			values.Add("run", *p.Run)
 		}
 		if p.Lang != nil {
 			values.Add("lang", *p.Lang)
+		}
+		if p.Repair != nil {
+			values.Add("repair", *p.Repair)
+		}
+		if p.Ask != nil {
+			values.Add("ask", fmt.Sprintf("%v", *p.Ask))
+		}
+		if p.Approve != nil {
+			values.Add("approve", *p.Approve)
 		}
 		req.URL.RawQuery = values.Encode()
 		body := p.Arguments
@@ -297,15 +376,16 @@ func EncodeCallRequest(encoder func(*http.Request) goahttp.Encoder) func(*http.R
 // call endpoint. restoreBody controls whether the response body should be
 // restored after having been read.
 // DecodeCallResponse may return the following errors:
-//   - "invalid_parameter" (type *tools.Problem): http.StatusBadRequest
-//   - "unknown_tool" (type *tools.Problem): http.StatusNotFound
-//   - "unknown_run" (type *tools.Problem): http.StatusNotFound
-//   - "run_ended" (type *tools.Problem): http.StatusConflict
-//   - "payload_too_large" (type *tools.Problem): http.StatusRequestEntityTooLarge
-//   - "run_full" (type *tools.Problem): http.StatusTooManyRequests
-//   - "too_many_calls" (type *tools.Problem): http.StatusTooManyRequests
-//   - "unavailable" (type *tools.Problem): http.StatusServiceUnavailable
-//   - "internal" (type *tools.Problem): http.StatusInternalServerError
+//   - "invalid_parameter" (type *types.Problem): http.StatusBadRequest
+//   - "unknown_tool" (type *types.Problem): http.StatusNotFound
+//   - "unknown_run" (type *types.Problem): http.StatusNotFound
+//   - "run_ended" (type *types.Problem): http.StatusConflict
+//   - "payload_too_large" (type *types.Problem): http.StatusRequestEntityTooLarge
+//   - "run_full" (type *types.Problem): http.StatusTooManyRequests
+//   - "too_many_calls" (type *types.Problem): http.StatusTooManyRequests
+//   - "unavailable" (type *types.Problem): http.StatusServiceUnavailable
+//   - "forbidden" (type *types.Problem): http.StatusForbidden
+//   - "internal" (type *types.Problem): http.StatusInternalServerError
 //   - error: internal error
 func DecodeCallResponse(decoder func(*http.Response) goahttp.Decoder, restoreBody bool) func(*http.Response) (any, error) {
 	return func(resp *http.Response) (any, error) {
@@ -643,6 +723,37 @@ func DecodeCallResponse(decoder func(*http.Response) goahttp.Decoder, restoreBod
 				return nil, goahttp.ErrValidationError("tools", "call", err)
 			}
 			return nil, NewCallUnavailable(&body, retryAfter)
+		case http.StatusForbidden:
+			var (
+				body CallForbiddenResponseBody
+				err  error
+			)
+			err = decoder(resp).Decode(&body)
+			if err != nil {
+				return nil, goahttp.ErrDecodingError("tools", "call", err)
+			}
+			err = ValidateCallForbiddenResponseBody(&body)
+			if err != nil {
+				return nil, goahttp.ErrValidationError("tools", "call", err)
+			}
+			var (
+				retryAfter *int
+			)
+			{
+				retryAfterRaw := resp.Header.Get("Retry-After")
+				if retryAfterRaw != "" {
+					v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+					if err2 != nil {
+						err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+					}
+					pv := int(v)
+					retryAfter = &pv
+				}
+			}
+			if err != nil {
+				return nil, goahttp.ErrValidationError("tools", "call", err)
+			}
+			return nil, NewCallForbidden(&body, retryAfter)
 		case http.StatusInternalServerError:
 			var (
 				body CallInternalResponseBody
@@ -769,77 +880,13 @@ func unmarshalConditionResponseBodyToToolsCondition(v *ConditionResponseBody) *t
 	return res
 }
 
-// unmarshalToolErrorResponseBodyToToolsToolError builds a value of type
-// *tools.ToolError from a value of type *ToolErrorResponseBody.
-func unmarshalToolErrorResponseBodyToToolsToolError(v *ToolErrorResponseBody) *tools.ToolError {
-	if v == nil {
-		return nil
-	}
-	res := &tools.ToolError{
-		Code:    v.Code,
-		Message: *v.Message,
-		Cause:   v.Cause,
-	}
-
-	return res
-}
-
-// unmarshalRetryHintResponseBodyToToolsRetryHint builds a value of type
-// *tools.RetryHint from a value of type *RetryHintResponseBody.
-func unmarshalRetryHintResponseBodyToToolsRetryHint(v *RetryHintResponseBody) *tools.RetryHint {
-	if v == nil {
-		return nil
-	}
-	res := &tools.RetryHint{
-		Reason:             *v.Reason,
-		Tool:               *v.Tool,
-		RestrictToTool:     *v.RestrictToTool,
-		ExampleInput:       v.ExampleInput,
-		PriorInput:         v.PriorInput,
-		ClarifyingQuestion: v.ClarifyingQuestion,
-		Message:            *v.Message,
-		RetryAfterMs:       *v.RetryAfterMs,
-	}
-	if v.MissingFields != nil {
-		res.MissingFields = make([]string, len(v.MissingFields))
-		for i, val := range v.MissingFields {
-			res.MissingFields[i] = val
-		}
-	}
-	if v.Issues != nil {
-		res.Issues = make([]*tools.Issue, len(v.Issues))
-		for i, val := range v.Issues {
-			if val == nil {
-				res.Issues[i] = nil
-				continue
-			}
-			res.Issues[i] = unmarshalIssueResponseBodyToToolsIssue(val)
-		}
-	}
-	if v.Candidates != nil {
-		res.Candidates = make([]*tools.Candidate, len(v.Candidates))
-		for i, val := range v.Candidates {
-			if val == nil {
-				res.Candidates[i] = nil
-				continue
-			}
-			res.Candidates[i] = unmarshalCandidateResponseBodyToToolsCandidate(val)
-		}
-	}
-	if v.Rollback != nil {
-		res.Rollback = unmarshalRollbackNoticeResponseBodyToToolsRollbackNotice(v.Rollback)
-	}
-
-	return res
-}
-
-// unmarshalIssueResponseBodyToToolsIssue builds a value of type *tools.Issue
+// unmarshalIssueResponseBodyToTypesIssue builds a value of type *types.Issue
 // from a value of type *IssueResponseBody.
-func unmarshalIssueResponseBodyToToolsIssue(v *IssueResponseBody) *tools.Issue {
+func unmarshalIssueResponseBodyToTypesIssue(v *IssueResponseBody) *types.Issue {
 	if v == nil {
 		return nil
 	}
-	res := &tools.Issue{
+	res := &types.Issue{
 		Path:         *v.Path,
 		Constraint:   *v.Constraint,
 		Limit:        v.Limit,
@@ -859,13 +906,77 @@ func unmarshalIssueResponseBodyToToolsIssue(v *IssueResponseBody) *tools.Issue {
 	return res
 }
 
-// unmarshalCandidateResponseBodyToToolsCandidate builds a value of type
-// *tools.Candidate from a value of type *CandidateResponseBody.
-func unmarshalCandidateResponseBodyToToolsCandidate(v *CandidateResponseBody) *tools.Candidate {
+// unmarshalToolErrorResponseBodyToTypesToolError builds a value of type
+// *types.ToolError from a value of type *ToolErrorResponseBody.
+func unmarshalToolErrorResponseBodyToTypesToolError(v *ToolErrorResponseBody) *types.ToolError {
 	if v == nil {
 		return nil
 	}
-	res := &tools.Candidate{
+	res := &types.ToolError{
+		Code:    v.Code,
+		Message: *v.Message,
+		Cause:   v.Cause,
+	}
+
+	return res
+}
+
+// unmarshalRetryHintResponseBodyToTypesRetryHint builds a value of type
+// *types.RetryHint from a value of type *RetryHintResponseBody.
+func unmarshalRetryHintResponseBodyToTypesRetryHint(v *RetryHintResponseBody) *types.RetryHint {
+	if v == nil {
+		return nil
+	}
+	res := &types.RetryHint{
+		Reason:             *v.Reason,
+		Tool:               *v.Tool,
+		RestrictToTool:     *v.RestrictToTool,
+		ExampleInput:       v.ExampleInput,
+		PriorInput:         v.PriorInput,
+		ClarifyingQuestion: v.ClarifyingQuestion,
+		Message:            *v.Message,
+		RetryAfterMs:       *v.RetryAfterMs,
+	}
+	if v.MissingFields != nil {
+		res.MissingFields = make([]string, len(v.MissingFields))
+		for i, val := range v.MissingFields {
+			res.MissingFields[i] = val
+		}
+	}
+	if v.Issues != nil {
+		res.Issues = make([]*types.Issue, len(v.Issues))
+		for i, val := range v.Issues {
+			if val == nil {
+				res.Issues[i] = nil
+				continue
+			}
+			res.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	if v.Candidates != nil {
+		res.Candidates = make([]*types.Candidate, len(v.Candidates))
+		for i, val := range v.Candidates {
+			if val == nil {
+				res.Candidates[i] = nil
+				continue
+			}
+			res.Candidates[i] = unmarshalCandidateResponseBodyToTypesCandidate(val)
+		}
+	}
+	if v.Rollback != nil {
+		res.Rollback = unmarshalRollbackNoticeResponseBodyToTypesRollbackNotice(v.Rollback)
+	}
+
+	return res
+}
+
+// unmarshalCandidateResponseBodyToTypesCandidate builds a value of type
+// *types.Candidate from a value of type *CandidateResponseBody.
+func unmarshalCandidateResponseBodyToTypesCandidate(v *CandidateResponseBody) *types.Candidate {
+	if v == nil {
+		return nil
+	}
+	res := &types.Candidate{
 		Name:     *v.Name,
 		Role:     v.Role,
 		Within:   v.Within,
@@ -876,13 +987,13 @@ func unmarshalCandidateResponseBodyToToolsCandidate(v *CandidateResponseBody) *t
 	return res
 }
 
-// unmarshalRollbackNoticeResponseBodyToToolsRollbackNotice builds a value of
-// type *tools.RollbackNotice from a value of type *RollbackNoticeResponseBody.
-func unmarshalRollbackNoticeResponseBodyToToolsRollbackNotice(v *RollbackNoticeResponseBody) *tools.RollbackNotice {
+// unmarshalRollbackNoticeResponseBodyToTypesRollbackNotice builds a value of
+// type *types.RollbackNotice from a value of type *RollbackNoticeResponseBody.
+func unmarshalRollbackNoticeResponseBodyToTypesRollbackNotice(v *RollbackNoticeResponseBody) *types.RollbackNotice {
 	if v == nil {
 		return nil
 	}
-	res := &tools.RollbackNotice{
+	res := &types.RollbackNotice{
 		Performed:  *v.Performed,
 		RestoredTo: *v.RestoredTo,
 	}
@@ -896,40 +1007,40 @@ func unmarshalRollbackNoticeResponseBodyToToolsRollbackNotice(v *RollbackNoticeR
 	return res
 }
 
-// unmarshalVerificationResponseBodyToToolsVerification builds a value of type
-// *tools.Verification from a value of type *VerificationResponseBody.
-func unmarshalVerificationResponseBodyToToolsVerification(v *VerificationResponseBody) *tools.Verification {
+// unmarshalVerificationResponseBodyToTypesVerification builds a value of type
+// *types.Verification from a value of type *VerificationResponseBody.
+func unmarshalVerificationResponseBodyToTypesVerification(v *VerificationResponseBody) *types.Verification {
 	if v == nil {
 		return nil
 	}
-	res := &tools.Verification{
+	res := &types.Verification{
 		Verdict:     *v.Verdict,
 		Confidence:  *v.Confidence,
 		Threshold:   *v.Threshold,
 		Explanation: *v.Explanation,
 	}
 	if v.Checks != nil {
-		res.Checks = make([]*tools.Check, len(v.Checks))
+		res.Checks = make([]*types.Check, len(v.Checks))
 		for i, val := range v.Checks {
 			if val == nil {
 				res.Checks[i] = nil
 				continue
 			}
-			res.Checks[i] = unmarshalCheckResponseBodyToToolsCheck(val)
+			res.Checks[i] = unmarshalCheckResponseBodyToTypesCheck(val)
 		}
 	}
-	res.Evidence = unmarshalEvidenceRefsResponseBodyToToolsEvidenceRefs(v.Evidence)
+	res.Evidence = unmarshalEvidenceRefsResponseBodyToTypesEvidenceRefs(v.Evidence)
 
 	return res
 }
 
-// unmarshalCheckResponseBodyToToolsCheck builds a value of type *tools.Check
+// unmarshalCheckResponseBodyToTypesCheck builds a value of type *types.Check
 // from a value of type *CheckResponseBody.
-func unmarshalCheckResponseBodyToToolsCheck(v *CheckResponseBody) *tools.Check {
+func unmarshalCheckResponseBodyToTypesCheck(v *CheckResponseBody) *types.Check {
 	if v == nil {
 		return nil
 	}
-	res := &tools.Check{
+	res := &types.Check{
 		Name:      *v.Name,
 		Condition: *v.Condition,
 		Expected:  *v.Expected,
@@ -941,10 +1052,10 @@ func unmarshalCheckResponseBodyToToolsCheck(v *CheckResponseBody) *tools.Check {
 	return res
 }
 
-// unmarshalEvidenceRefsResponseBodyToToolsEvidenceRefs builds a value of type
-// *tools.EvidenceRefs from a value of type *EvidenceRefsResponseBody.
-func unmarshalEvidenceRefsResponseBodyToToolsEvidenceRefs(v *EvidenceRefsResponseBody) *tools.EvidenceRefs {
-	res := &tools.EvidenceRefs{
+// unmarshalEvidenceRefsResponseBodyToTypesEvidenceRefs builds a value of type
+// *types.EvidenceRefs from a value of type *EvidenceRefsResponseBody.
+func unmarshalEvidenceRefsResponseBodyToTypesEvidenceRefs(v *EvidenceRefsResponseBody) *types.EvidenceRefs {
+	res := &types.EvidenceRefs{
 		Before: v.Before,
 		After:  v.After,
 	}
@@ -952,13 +1063,13 @@ func unmarshalEvidenceRefsResponseBodyToToolsEvidenceRefs(v *EvidenceRefsRespons
 	return res
 }
 
-// unmarshalAttemptRecordResponseBodyToToolsAttemptRecord builds a value of
-// type *tools.AttemptRecord from a value of type *AttemptRecordResponseBody.
-func unmarshalAttemptRecordResponseBodyToToolsAttemptRecord(v *AttemptRecordResponseBody) *tools.AttemptRecord {
+// unmarshalAttemptRecordResponseBodyToTypesAttemptRecord builds a value of
+// type *types.AttemptRecord from a value of type *AttemptRecordResponseBody.
+func unmarshalAttemptRecordResponseBodyToTypesAttemptRecord(v *AttemptRecordResponseBody) *types.AttemptRecord {
 	if v == nil {
 		return nil
 	}
-	res := &tools.AttemptRecord{
+	res := &types.AttemptRecord{
 		Number:     *v.Number,
 		Source:     *v.Source,
 		Input:      v.Input,
@@ -973,13 +1084,13 @@ func unmarshalAttemptRecordResponseBodyToToolsAttemptRecord(v *AttemptRecordResp
 	return res
 }
 
-// unmarshalRepairResponseBodyToToolsRepair builds a value of type
-// *tools.Repair from a value of type *RepairResponseBody.
-func unmarshalRepairResponseBodyToToolsRepair(v *RepairResponseBody) *tools.Repair {
+// unmarshalRepairResponseBodyToTypesRepair builds a value of type
+// *types.Repair from a value of type *RepairResponseBody.
+func unmarshalRepairResponseBodyToTypesRepair(v *RepairResponseBody) *types.Repair {
 	if v == nil {
 		return nil
 	}
-	res := &tools.Repair{
+	res := &types.Repair{
 		Path: *v.Path,
 		Rule: *v.Rule,
 		Tier: *v.Tier,
@@ -990,29 +1101,82 @@ func unmarshalRepairResponseBodyToToolsRepair(v *RepairResponseBody) *tools.Repa
 	return res
 }
 
-// unmarshalTelemetryResponseBodyToToolsTelemetry builds a value of type
-// *tools.Telemetry from a value of type *TelemetryResponseBody.
-func unmarshalTelemetryResponseBodyToToolsTelemetry(v *TelemetryResponseBody) *tools.Telemetry {
-	res := &tools.Telemetry{
+// unmarshalTelemetryResponseBodyToTypesTelemetry builds a value of type
+// *types.Telemetry from a value of type *TelemetryResponseBody.
+func unmarshalTelemetryResponseBodyToTypesTelemetry(v *TelemetryResponseBody) *types.Telemetry {
+	res := &types.Telemetry{
 		DurationMs:   *v.DurationMs,
 		QueuedMs:     *v.QueuedMs,
 		Model:        *v.Model,
 		InputTokens:  *v.InputTokens,
 		OutputTokens: *v.OutputTokens,
+		WaitedMs:     v.WaitedMs,
 	}
 
 	return res
 }
 
-// unmarshalRunLinkResponseBodyToToolsRunLink builds a value of type
-// *tools.RunLink from a value of type *RunLinkResponseBody.
-func unmarshalRunLinkResponseBodyToToolsRunLink(v *RunLinkResponseBody) *tools.RunLink {
+// unmarshalRunLinkResponseBodyToTypesRunLink builds a value of type
+// *types.RunLink from a value of type *RunLinkResponseBody.
+func unmarshalRunLinkResponseBodyToTypesRunLink(v *RunLinkResponseBody) *types.RunLink {
 	if v == nil {
 		return nil
 	}
-	res := &tools.RunLink{
+	res := &types.RunLink{
 		WorkflowID: *v.WorkflowID,
 		URL:        v.URL,
+	}
+
+	return res
+}
+
+// unmarshalQuestionResponseBodyToTypesQuestion builds a value of type
+// *types.Question from a value of type *QuestionResponseBody.
+func unmarshalQuestionResponseBodyToTypesQuestion(v *QuestionResponseBody) *types.Question {
+	if v == nil {
+		return nil
+	}
+	res := &types.Question{
+		ID:             *v.ID,
+		Kind:           *v.Kind,
+		RunID:          *v.RunID,
+		CallID:         v.CallID,
+		Tool:           v.Tool,
+		Text:           *v.Text,
+		Reason:         v.Reason,
+		Schema:         v.Schema,
+		ExampleInput:   v.ExampleInput,
+		PriorInput:     v.PriorInput,
+		Digest:         v.Digest,
+		RestrictToTool: v.RestrictToTool,
+		AskedAt:        *v.AskedAt,
+		ExpiresAt:      *v.ExpiresAt,
+	}
+	if v.MissingFields != nil {
+		res.MissingFields = make([]string, len(v.MissingFields))
+		for i, val := range v.MissingFields {
+			res.MissingFields[i] = val
+		}
+	}
+	if v.Issues != nil {
+		res.Issues = make([]*types.Issue, len(v.Issues))
+		for i, val := range v.Issues {
+			if val == nil {
+				res.Issues[i] = nil
+				continue
+			}
+			res.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	if v.Candidates != nil {
+		res.Candidates = make([]*types.Candidate, len(v.Candidates))
+		for i, val := range v.Candidates {
+			if val == nil {
+				res.Candidates[i] = nil
+				continue
+			}
+			res.Candidates[i] = unmarshalCandidateResponseBodyToTypesCandidate(val)
+		}
 	}
 
 	return res

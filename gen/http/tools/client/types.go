@@ -10,6 +10,7 @@ package client
 import (
 	"encoding/json"
 	tools "toolsvc/gen/tools"
+	types "toolsvc/gen/types"
 
 	goa "goa.design/goa/v3/pkg"
 )
@@ -67,6 +68,28 @@ type CallUnprocessableEntityResponseBody ToolResultResponseBody
 // response body.
 type CallOKResponseBody ToolResultResponseBody
 
+// ListForbiddenResponseBody is the type of the "tools" service "list" endpoint
+// HTTP response body for the "forbidden" error.
+type ListForbiddenResponseBody struct {
+	// Identifies the kind of problem
+	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title *string `form:"title,omitempty" json:"title,omitempty" xml:"title,omitempty"`
+	// HTTP status
+	Status *int `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail *string `form:"detail,omitempty" json:"detail,omitempty" xml:"detail,omitempty"`
+	// The kind of problem as a word
+	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
 // ListInternalResponseBody is the type of the "tools" service "list" endpoint
 // HTTP response body for the "internal" error.
 type ListInternalResponseBody struct {
@@ -82,6 +105,9 @@ type ListInternalResponseBody struct {
 	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -101,6 +127,31 @@ type ShowUnknownToolResponseBody struct {
 	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
+// ShowForbiddenResponseBody is the type of the "tools" service "show" endpoint
+// HTTP response body for the "forbidden" error.
+type ShowForbiddenResponseBody struct {
+	// Identifies the kind of problem
+	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title *string `form:"title,omitempty" json:"title,omitempty" xml:"title,omitempty"`
+	// HTTP status
+	Status *int `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail *string `form:"detail,omitempty" json:"detail,omitempty" xml:"detail,omitempty"`
+	// The kind of problem as a word
+	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -120,6 +171,9 @@ type ShowInternalResponseBody struct {
 	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -139,6 +193,9 @@ type CallInvalidParameterResponseBody struct {
 	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -158,6 +215,9 @@ type CallUnknownToolResponseBody struct {
 	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -177,6 +237,9 @@ type CallUnknownRunResponseBody struct {
 	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -196,6 +259,9 @@ type CallRunEndedResponseBody struct {
 	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -215,6 +281,9 @@ type CallPayloadTooLargeResponseBody struct {
 	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -234,6 +303,9 @@ type CallRunFullResponseBody struct {
 	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -253,6 +325,9 @@ type CallTooManyCallsResponseBody struct {
 	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -272,6 +347,31 @@ type CallUnavailableResponseBody struct {
 	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
+// CallForbiddenResponseBody is the type of the "tools" service "call" endpoint
+// HTTP response body for the "forbidden" error.
+type CallForbiddenResponseBody struct {
+	// Identifies the kind of problem
+	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title *string `form:"title,omitempty" json:"title,omitempty" xml:"title,omitempty"`
+	// HTTP status
+	Status *int `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail *string `form:"detail,omitempty" json:"detail,omitempty" xml:"detail,omitempty"`
+	// The kind of problem as a word
+	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -291,6 +391,9 @@ type CallInternalResponseBody struct {
 	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -350,6 +453,28 @@ type ConditionResponseBody struct {
 	Message *string `form:"message,omitempty" json:"message,omitempty" xml:"message,omitempty"`
 }
 
+// IssueResponseBody is used to define fields on response body types.
+type IssueResponseBody struct {
+	// RFC 6901 pointer into the payload; empty for the whole payload
+	Path *string `form:"path,omitempty" json:"path,omitempty" xml:"path,omitempty"`
+	// JSON Schema 2020-12 keyword, or one of syntax, duplicate, maxBytes, condition
+	Constraint *string `form:"constraint,omitempty" json:"constraint,omitempty" xml:"constraint,omitempty"`
+	// The bound, pattern or format that was not kept
+	Limit json.RawMessage `form:"limit,omitempty" json:"limit,omitempty" xml:"limit,omitempty"`
+	// Allowed values, or known names of fields
+	Allowed []string `form:"allowed,omitempty" json:"allowed,omitempty" xml:"allowed,omitempty"`
+	// JSON type that was expected
+	ExpectedType *string `form:"expected_type,omitempty" json:"expected_type,omitempty" xml:"expected_type,omitempty"`
+	// The value found, as JSON text, clipped; secrets redacted
+	Got *string `form:"got,omitempty" json:"got,omitempty" xml:"got,omitempty"`
+	// Byte position in the payload, from 0
+	Offset *int64 `form:"offset,omitempty" json:"offset,omitempty" xml:"offset,omitempty"`
+	// Nearest known name or allowed value
+	Suggestion *string `form:"suggestion,omitempty" json:"suggestion,omitempty" xml:"suggestion,omitempty"`
+	// The violation in one plain sentence
+	Message *string `form:"message,omitempty" json:"message,omitempty" xml:"message,omitempty"`
+}
+
 // ToolResultResponseBody is used to define fields on response body types.
 type ToolResultResponseBody struct {
 	// Identifier of the call
@@ -372,6 +497,10 @@ type ToolResultResponseBody struct {
 	// How many calls an agent-backed tool made
 	ChildrenCount *int                 `form:"children_count,omitempty" json:"children_count,omitempty" xml:"children_count,omitempty"`
 	RunLink       *RunLinkResponseBody `form:"run_link,omitempty" json:"run_link,omitempty" xml:"run_link,omitempty"`
+	// needs_input while the call waits for the answer to its question; absent when
+	// it has ended
+	Status   *string               `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	Question *QuestionResponseBody `form:"question,omitempty" json:"question,omitempty" xml:"question,omitempty"`
 }
 
 // ToolErrorResponseBody is used to define fields on response body types.
@@ -381,8 +510,8 @@ type ToolErrorResponseBody struct {
 	// verification_uncertain, frame_gone, browser_crashed, invalid_arguments,
 	// missing_fields, malformed_response, timeout, rate_limited, tool_unavailable,
 	// precondition_failed, postcondition_failed, rollback_refused, policy_denied,
-	// confirmation_required, loop_detected, outcome_unknown, cancelled,
-	// worker_lost, internal
+	// confirmation_required, loop_detected, outcome_unknown, question_expired,
+	// cancelled, worker_lost, internal
 	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
 	// What was tried, on what, and what stood in the way
 	Message *string `form:"message,omitempty" json:"message,omitempty" xml:"message,omitempty"`
@@ -421,28 +550,6 @@ type RetryHintResponseBody struct {
 	// the advice
 	RetryAfterMs *int64                      `form:"retry_after_ms,omitempty" json:"retry_after_ms,omitempty" xml:"retry_after_ms,omitempty"`
 	Rollback     *RollbackNoticeResponseBody `form:"rollback,omitempty" json:"rollback,omitempty" xml:"rollback,omitempty"`
-}
-
-// IssueResponseBody is used to define fields on response body types.
-type IssueResponseBody struct {
-	// RFC 6901 pointer into the payload; empty for the whole payload
-	Path *string `form:"path,omitempty" json:"path,omitempty" xml:"path,omitempty"`
-	// JSON Schema 2020-12 keyword, or one of syntax, duplicate, maxBytes, condition
-	Constraint *string `form:"constraint,omitempty" json:"constraint,omitempty" xml:"constraint,omitempty"`
-	// The bound, pattern or format that was not kept
-	Limit json.RawMessage `form:"limit,omitempty" json:"limit,omitempty" xml:"limit,omitempty"`
-	// Allowed values, or known names of fields
-	Allowed []string `form:"allowed,omitempty" json:"allowed,omitempty" xml:"allowed,omitempty"`
-	// JSON type that was expected
-	ExpectedType *string `form:"expected_type,omitempty" json:"expected_type,omitempty" xml:"expected_type,omitempty"`
-	// The value found, as JSON text, clipped; secrets redacted
-	Got *string `form:"got,omitempty" json:"got,omitempty" xml:"got,omitempty"`
-	// Byte position in the payload, from 0
-	Offset *int64 `form:"offset,omitempty" json:"offset,omitempty" xml:"offset,omitempty"`
-	// Nearest known name or allowed value
-	Suggestion *string `form:"suggestion,omitempty" json:"suggestion,omitempty" xml:"suggestion,omitempty"`
-	// The violation in one plain sentence
-	Message *string `form:"message,omitempty" json:"message,omitempty" xml:"message,omitempty"`
 }
 
 // CandidateResponseBody is used to define fields on response body types.
@@ -527,7 +634,7 @@ type AttemptRecordResponseBody struct {
 	// invalid_arguments, missing_fields, malformed_response, timeout,
 	// rate_limited, tool_unavailable, precondition_failed, postcondition_failed,
 	// rollback_refused, policy_denied, confirmation_required, loop_detected,
-	// outcome_unknown, cancelled, worker_lost, internal
+	// outcome_unknown, question_expired, cancelled, worker_lost, internal
 	Failure *string `form:"failure,omitempty" json:"failure,omitempty" xml:"failure,omitempty"`
 	// The failure in words
 	Message *string `form:"message,omitempty" json:"message,omitempty" xml:"message,omitempty"`
@@ -563,6 +670,9 @@ type TelemetryResponseBody struct {
 	InputTokens *int64 `form:"input_tokens,omitempty" json:"input_tokens,omitempty" xml:"input_tokens,omitempty"`
 	// Tokens written by the model
 	OutputTokens *int64 `form:"output_tokens,omitempty" json:"output_tokens,omitempty" xml:"output_tokens,omitempty"`
+	// How long it backed off, or waited for a person, in milliseconds; absent when
+	// it did not
+	WaitedMs *int64 `form:"waited_ms,omitempty" json:"waited_ms,omitempty" xml:"waited_ms,omitempty"`
 }
 
 // RunLinkResponseBody is used to define fields on response body types.
@@ -571,6 +681,49 @@ type RunLinkResponseBody struct {
 	WorkflowID *string `form:"workflow_id,omitempty" json:"workflow_id,omitempty" xml:"workflow_id,omitempty"`
 	// Its page in Temporal's UI
 	URL *string `form:"url,omitempty" json:"url,omitempty" xml:"url,omitempty"`
+}
+
+// QuestionResponseBody is used to define fields on response body types.
+type QuestionResponseBody struct {
+	// Identifier of the question: q_…, of an approval a_…
+	ID *string `form:"id,omitempty" json:"id,omitempty" xml:"id,omitempty"`
+	// What is asked: one of arguments, approval, outcome, text
+	Kind *string `form:"kind,omitempty" json:"kind,omitempty" xml:"kind,omitempty"`
+	// The run that asks
+	RunID *string `form:"run_id,omitempty" json:"run_id,omitempty" xml:"run_id,omitempty"`
+	// The call that waits; absent when a planner asks
+	CallID *string `form:"call_id,omitempty" json:"call_id,omitempty" xml:"call_id,omitempty"`
+	// Its tool; absent when a planner asks
+	Tool *string `form:"tool,omitempty" json:"tool,omitempty" xml:"tool,omitempty"`
+	// The question in words
+	Text *string `form:"text,omitempty" json:"text,omitempty" xml:"text,omitempty"`
+	// Why it is asked: one of ambiguous_target, cancelled, confirmation_required,
+	// invalid_arguments, loop_detected, malformed_response, missing_fields,
+	// no_effect, outcome_unknown, policy_denied, postcondition_failed,
+	// precondition_failed, rate_limited, target_not_found, timeout,
+	// tool_unavailable, verification_failed, wrong_target
+	Reason *string `form:"reason,omitempty" json:"reason,omitempty" xml:"reason,omitempty"`
+	// RFC 6901 pointers of the required fields that are absent
+	MissingFields []string `form:"missing_fields,omitempty" json:"missing_fields,omitempty" xml:"missing_fields,omitempty"`
+	// All violations of the payload
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// What an ambiguous target may mean
+	Candidates []*CandidateResponseBody `form:"candidates,omitempty" json:"candidates,omitempty" xml:"candidates,omitempty"`
+	// JSON Schema 2020-12 that every answer has to meet; forms are made from it.
+	// Of arguments, an answer may leave out what the payload has already
+	Schema json.RawMessage `form:"schema,omitempty" json:"schema,omitempty" xml:"schema,omitempty"`
+	// A valid payload
+	ExampleInput json.RawMessage `form:"example_input,omitempty" json:"example_input,omitempty" xml:"example_input,omitempty"`
+	// The payload so far; of an approval, the exact arguments. Secrets are redacted
+	PriorInput json.RawMessage `form:"prior_input,omitempty" json:"prior_input,omitempty" xml:"prior_input,omitempty"`
+	// Binds an approval to the tool and the exact arguments
+	Digest *string `form:"digest,omitempty" json:"digest,omitempty" xml:"digest,omitempty"`
+	// Whether only this tool's call can follow; absent when not
+	RestrictToTool *bool `form:"restrict_to_tool,omitempty" json:"restrict_to_tool,omitempty" xml:"restrict_to_tool,omitempty"`
+	// When it was asked, RFC 3339
+	AskedAt *string `form:"asked_at,omitempty" json:"asked_at,omitempty" xml:"asked_at,omitempty"`
+	// When it stops waiting, RFC 3339
+	ExpiresAt *string `form:"expires_at,omitempty" json:"expires_at,omitempty" xml:"expires_at,omitempty"`
 }
 
 // NewListResultOK builds a "tools" service "list" endpoint result from a HTTP
@@ -591,9 +744,9 @@ func NewListResultOK(body *ListResponseBody) *tools.ListResult {
 	return v
 }
 
-// NewListInternal builds a tools service list endpoint internal error.
-func NewListInternal(body *ListInternalResponseBody, retryAfter *int) *tools.Problem {
-	v := &tools.Problem{
+// NewListForbidden builds a tools service list endpoint forbidden error.
+func NewListForbidden(body *ListForbiddenResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
 		Status:    *body.Status,
@@ -605,6 +758,47 @@ func NewListInternal(body *ListInternalResponseBody, retryAfter *int) *tools.Pro
 		v.Nearest = make([]string, len(body.Nearest))
 		for i, val := range body.Nearest {
 			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	v.RetryAfter = retryAfter
+
+	return v
+}
+
+// NewListInternal builds a tools service list endpoint internal error.
+func NewListInternal(body *ListInternalResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
+		Type:      *body.Type,
+		Title:     *body.Title,
+		Status:    *body.Status,
+		Detail:    *body.Detail,
+		Code:      *body.Code,
+		RequestID: body.RequestID,
+	}
+	if body.Nearest != nil {
+		v.Nearest = make([]string, len(body.Nearest))
+		for i, val := range body.Nearest {
+			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
 		}
 	}
 	v.RetryAfter = retryAfter
@@ -669,8 +863,8 @@ func NewShowToolSpecOK(body *ShowResponseBody) *tools.ToolSpec {
 }
 
 // NewShowUnknownTool builds a tools service show endpoint unknown_tool error.
-func NewShowUnknownTool(body *ShowUnknownToolResponseBody, retryAfter *int) *tools.Problem {
-	v := &tools.Problem{
+func NewShowUnknownTool(body *ShowUnknownToolResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
 		Status:    *body.Status,
@@ -684,14 +878,24 @@ func NewShowUnknownTool(body *ShowUnknownToolResponseBody, retryAfter *int) *too
 			v.Nearest[i] = val
 		}
 	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
 	v.RetryAfter = retryAfter
 
 	return v
 }
 
-// NewShowInternal builds a tools service show endpoint internal error.
-func NewShowInternal(body *ShowInternalResponseBody, retryAfter *int) *tools.Problem {
-	v := &tools.Problem{
+// NewShowForbidden builds a tools service show endpoint forbidden error.
+func NewShowForbidden(body *ShowForbiddenResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
 		Status:    *body.Status,
@@ -703,6 +907,47 @@ func NewShowInternal(body *ShowInternalResponseBody, retryAfter *int) *tools.Pro
 		v.Nearest = make([]string, len(body.Nearest))
 		for i, val := range body.Nearest {
 			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	v.RetryAfter = retryAfter
+
+	return v
+}
+
+// NewShowInternal builds a tools service show endpoint internal error.
+func NewShowInternal(body *ShowInternalResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
+		Type:      *body.Type,
+		Title:     *body.Title,
+		Status:    *body.Status,
+		Detail:    *body.Detail,
+		Code:      *body.Code,
+		RequestID: body.RequestID,
+	}
+	if body.Nearest != nil {
+		v.Nearest = make([]string, len(body.Nearest))
+		for i, val := range body.Nearest {
+			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
 		}
 	}
 	v.RetryAfter = retryAfter
@@ -713,45 +958,49 @@ func NewShowInternal(body *ShowInternalResponseBody, retryAfter *int) *tools.Pro
 // NewCallResultUnprocessableEntity builds a "tools" service "call" endpoint
 // result from a HTTP "UnprocessableEntity" response.
 func NewCallResultUnprocessableEntity(body *CallUnprocessableEntityResponseBody, outcome string) *tools.CallResult {
-	v := &tools.ToolResult{
+	v := &types.ToolResult{
 		CallID:        *body.CallID,
 		RunID:         *body.RunID,
 		Tool:          *body.Tool,
 		Result:        body.Result,
 		ChildrenCount: *body.ChildrenCount,
+		Status:        body.Status,
 	}
 	if body.Error != nil {
-		v.Error = unmarshalToolErrorResponseBodyToToolsToolError(body.Error)
+		v.Error = unmarshalToolErrorResponseBodyToTypesToolError(body.Error)
 	}
 	if body.RetryHint != nil {
-		v.RetryHint = unmarshalRetryHintResponseBodyToToolsRetryHint(body.RetryHint)
+		v.RetryHint = unmarshalRetryHintResponseBodyToTypesRetryHint(body.RetryHint)
 	}
 	if body.Verification != nil {
-		v.Verification = unmarshalVerificationResponseBodyToToolsVerification(body.Verification)
+		v.Verification = unmarshalVerificationResponseBodyToTypesVerification(body.Verification)
 	}
 	if body.Attempts != nil {
-		v.Attempts = make([]*tools.AttemptRecord, len(body.Attempts))
+		v.Attempts = make([]*types.AttemptRecord, len(body.Attempts))
 		for i, val := range body.Attempts {
 			if val == nil {
 				v.Attempts[i] = nil
 				continue
 			}
-			v.Attempts[i] = unmarshalAttemptRecordResponseBodyToToolsAttemptRecord(val)
+			v.Attempts[i] = unmarshalAttemptRecordResponseBodyToTypesAttemptRecord(val)
 		}
 	}
 	if body.Repairs != nil {
-		v.Repairs = make([]*tools.Repair, len(body.Repairs))
+		v.Repairs = make([]*types.Repair, len(body.Repairs))
 		for i, val := range body.Repairs {
 			if val == nil {
 				v.Repairs[i] = nil
 				continue
 			}
-			v.Repairs[i] = unmarshalRepairResponseBodyToToolsRepair(val)
+			v.Repairs[i] = unmarshalRepairResponseBodyToTypesRepair(val)
 		}
 	}
-	v.Telemetry = unmarshalTelemetryResponseBodyToToolsTelemetry(body.Telemetry)
+	v.Telemetry = unmarshalTelemetryResponseBodyToTypesTelemetry(body.Telemetry)
 	if body.RunLink != nil {
-		v.RunLink = unmarshalRunLinkResponseBodyToToolsRunLink(body.RunLink)
+		v.RunLink = unmarshalRunLinkResponseBodyToTypesRunLink(body.RunLink)
+	}
+	if body.Question != nil {
+		v.Question = unmarshalQuestionResponseBodyToTypesQuestion(body.Question)
 	}
 	res := &tools.CallResult{
 		Result: v,
@@ -764,45 +1013,49 @@ func NewCallResultUnprocessableEntity(body *CallUnprocessableEntityResponseBody,
 // NewCallResultOK builds a "tools" service "call" endpoint result from a HTTP
 // "OK" response.
 func NewCallResultOK(body *CallOKResponseBody, outcome string) *tools.CallResult {
-	v := &tools.ToolResult{
+	v := &types.ToolResult{
 		CallID:        *body.CallID,
 		RunID:         *body.RunID,
 		Tool:          *body.Tool,
 		Result:        body.Result,
 		ChildrenCount: *body.ChildrenCount,
+		Status:        body.Status,
 	}
 	if body.Error != nil {
-		v.Error = unmarshalToolErrorResponseBodyToToolsToolError(body.Error)
+		v.Error = unmarshalToolErrorResponseBodyToTypesToolError(body.Error)
 	}
 	if body.RetryHint != nil {
-		v.RetryHint = unmarshalRetryHintResponseBodyToToolsRetryHint(body.RetryHint)
+		v.RetryHint = unmarshalRetryHintResponseBodyToTypesRetryHint(body.RetryHint)
 	}
 	if body.Verification != nil {
-		v.Verification = unmarshalVerificationResponseBodyToToolsVerification(body.Verification)
+		v.Verification = unmarshalVerificationResponseBodyToTypesVerification(body.Verification)
 	}
 	if body.Attempts != nil {
-		v.Attempts = make([]*tools.AttemptRecord, len(body.Attempts))
+		v.Attempts = make([]*types.AttemptRecord, len(body.Attempts))
 		for i, val := range body.Attempts {
 			if val == nil {
 				v.Attempts[i] = nil
 				continue
 			}
-			v.Attempts[i] = unmarshalAttemptRecordResponseBodyToToolsAttemptRecord(val)
+			v.Attempts[i] = unmarshalAttemptRecordResponseBodyToTypesAttemptRecord(val)
 		}
 	}
 	if body.Repairs != nil {
-		v.Repairs = make([]*tools.Repair, len(body.Repairs))
+		v.Repairs = make([]*types.Repair, len(body.Repairs))
 		for i, val := range body.Repairs {
 			if val == nil {
 				v.Repairs[i] = nil
 				continue
 			}
-			v.Repairs[i] = unmarshalRepairResponseBodyToToolsRepair(val)
+			v.Repairs[i] = unmarshalRepairResponseBodyToTypesRepair(val)
 		}
 	}
-	v.Telemetry = unmarshalTelemetryResponseBodyToToolsTelemetry(body.Telemetry)
+	v.Telemetry = unmarshalTelemetryResponseBodyToTypesTelemetry(body.Telemetry)
 	if body.RunLink != nil {
-		v.RunLink = unmarshalRunLinkResponseBodyToToolsRunLink(body.RunLink)
+		v.RunLink = unmarshalRunLinkResponseBodyToTypesRunLink(body.RunLink)
+	}
+	if body.Question != nil {
+		v.Question = unmarshalQuestionResponseBodyToTypesQuestion(body.Question)
 	}
 	res := &tools.CallResult{
 		Result: v,
@@ -814,8 +1067,8 @@ func NewCallResultOK(body *CallOKResponseBody, outcome string) *tools.CallResult
 
 // NewCallInvalidParameter builds a tools service call endpoint
 // invalid_parameter error.
-func NewCallInvalidParameter(body *CallInvalidParameterResponseBody, retryAfter *int) *tools.Problem {
-	v := &tools.Problem{
+func NewCallInvalidParameter(body *CallInvalidParameterResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
 		Status:    *body.Status,
@@ -827,6 +1080,16 @@ func NewCallInvalidParameter(body *CallInvalidParameterResponseBody, retryAfter 
 		v.Nearest = make([]string, len(body.Nearest))
 		for i, val := range body.Nearest {
 			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
 		}
 	}
 	v.RetryAfter = retryAfter
@@ -835,8 +1098,8 @@ func NewCallInvalidParameter(body *CallInvalidParameterResponseBody, retryAfter 
 }
 
 // NewCallUnknownTool builds a tools service call endpoint unknown_tool error.
-func NewCallUnknownTool(body *CallUnknownToolResponseBody, retryAfter *int) *tools.Problem {
-	v := &tools.Problem{
+func NewCallUnknownTool(body *CallUnknownToolResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
 		Status:    *body.Status,
@@ -848,6 +1111,16 @@ func NewCallUnknownTool(body *CallUnknownToolResponseBody, retryAfter *int) *too
 		v.Nearest = make([]string, len(body.Nearest))
 		for i, val := range body.Nearest {
 			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
 		}
 	}
 	v.RetryAfter = retryAfter
@@ -856,8 +1129,8 @@ func NewCallUnknownTool(body *CallUnknownToolResponseBody, retryAfter *int) *too
 }
 
 // NewCallUnknownRun builds a tools service call endpoint unknown_run error.
-func NewCallUnknownRun(body *CallUnknownRunResponseBody, retryAfter *int) *tools.Problem {
-	v := &tools.Problem{
+func NewCallUnknownRun(body *CallUnknownRunResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
 		Status:    *body.Status,
@@ -871,14 +1144,24 @@ func NewCallUnknownRun(body *CallUnknownRunResponseBody, retryAfter *int) *tools
 			v.Nearest[i] = val
 		}
 	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
 	v.RetryAfter = retryAfter
 
 	return v
 }
 
 // NewCallRunEnded builds a tools service call endpoint run_ended error.
-func NewCallRunEnded(body *CallRunEndedResponseBody, retryAfter *int) *tools.Problem {
-	v := &tools.Problem{
+func NewCallRunEnded(body *CallRunEndedResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
 		Status:    *body.Status,
@@ -890,6 +1173,16 @@ func NewCallRunEnded(body *CallRunEndedResponseBody, retryAfter *int) *tools.Pro
 		v.Nearest = make([]string, len(body.Nearest))
 		for i, val := range body.Nearest {
 			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
 		}
 	}
 	v.RetryAfter = retryAfter
@@ -899,8 +1192,8 @@ func NewCallRunEnded(body *CallRunEndedResponseBody, retryAfter *int) *tools.Pro
 
 // NewCallPayloadTooLarge builds a tools service call endpoint
 // payload_too_large error.
-func NewCallPayloadTooLarge(body *CallPayloadTooLargeResponseBody, retryAfter *int) *tools.Problem {
-	v := &tools.Problem{
+func NewCallPayloadTooLarge(body *CallPayloadTooLargeResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
 		Status:    *body.Status,
@@ -914,14 +1207,24 @@ func NewCallPayloadTooLarge(body *CallPayloadTooLargeResponseBody, retryAfter *i
 			v.Nearest[i] = val
 		}
 	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
 	v.RetryAfter = retryAfter
 
 	return v
 }
 
 // NewCallRunFull builds a tools service call endpoint run_full error.
-func NewCallRunFull(body *CallRunFullResponseBody, retryAfter *int) *tools.Problem {
-	v := &tools.Problem{
+func NewCallRunFull(body *CallRunFullResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
 		Status:    *body.Status,
@@ -933,6 +1236,16 @@ func NewCallRunFull(body *CallRunFullResponseBody, retryAfter *int) *tools.Probl
 		v.Nearest = make([]string, len(body.Nearest))
 		for i, val := range body.Nearest {
 			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
 		}
 	}
 	v.RetryAfter = retryAfter
@@ -942,8 +1255,8 @@ func NewCallRunFull(body *CallRunFullResponseBody, retryAfter *int) *tools.Probl
 
 // NewCallTooManyCalls builds a tools service call endpoint too_many_calls
 // error.
-func NewCallTooManyCalls(body *CallTooManyCallsResponseBody, retryAfter *int) *tools.Problem {
-	v := &tools.Problem{
+func NewCallTooManyCalls(body *CallTooManyCallsResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
 		Status:    *body.Status,
@@ -955,6 +1268,16 @@ func NewCallTooManyCalls(body *CallTooManyCallsResponseBody, retryAfter *int) *t
 		v.Nearest = make([]string, len(body.Nearest))
 		for i, val := range body.Nearest {
 			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
 		}
 	}
 	v.RetryAfter = retryAfter
@@ -963,8 +1286,8 @@ func NewCallTooManyCalls(body *CallTooManyCallsResponseBody, retryAfter *int) *t
 }
 
 // NewCallUnavailable builds a tools service call endpoint unavailable error.
-func NewCallUnavailable(body *CallUnavailableResponseBody, retryAfter *int) *tools.Problem {
-	v := &tools.Problem{
+func NewCallUnavailable(body *CallUnavailableResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
 		Status:    *body.Status,
@@ -978,14 +1301,24 @@ func NewCallUnavailable(body *CallUnavailableResponseBody, retryAfter *int) *too
 			v.Nearest[i] = val
 		}
 	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
 	v.RetryAfter = retryAfter
 
 	return v
 }
 
-// NewCallInternal builds a tools service call endpoint internal error.
-func NewCallInternal(body *CallInternalResponseBody, retryAfter *int) *tools.Problem {
-	v := &tools.Problem{
+// NewCallForbidden builds a tools service call endpoint forbidden error.
+func NewCallForbidden(body *CallForbiddenResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
 		Status:    *body.Status,
@@ -997,6 +1330,47 @@ func NewCallInternal(body *CallInternalResponseBody, retryAfter *int) *tools.Pro
 		v.Nearest = make([]string, len(body.Nearest))
 		for i, val := range body.Nearest {
 			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	v.RetryAfter = retryAfter
+
+	return v
+}
+
+// NewCallInternal builds a tools service call endpoint internal error.
+func NewCallInternal(body *CallInternalResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
+		Type:      *body.Type,
+		Title:     *body.Title,
+		Status:    *body.Status,
+		Detail:    *body.Detail,
+		Code:      *body.Code,
+		RequestID: body.RequestID,
+	}
+	if body.Nearest != nil {
+		v.Nearest = make([]string, len(body.Nearest))
+		for i, val := range body.Nearest {
+			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
 		}
 	}
 	v.RetryAfter = retryAfter
@@ -1128,6 +1502,11 @@ func ValidateCallUnprocessableEntityResponseBody(body *CallUnprocessableEntityRe
 			err = goa.MergeErrors(err, err2)
 		}
 	}
+	if body.Question != nil {
+		if err2 := ValidateQuestionResponseBody(body.Question); err2 != nil {
+			err = goa.MergeErrors(err, err2)
+		}
+	}
 	return
 }
 
@@ -1187,6 +1566,39 @@ func ValidateCallOKResponseBody(body *CallOKResponseBody) (err error) {
 			err = goa.MergeErrors(err, err2)
 		}
 	}
+	if body.Question != nil {
+		if err2 := ValidateQuestionResponseBody(body.Question); err2 != nil {
+			err = goa.MergeErrors(err, err2)
+		}
+	}
+	return
+}
+
+// ValidateListForbiddenResponseBody runs the validations defined on
+// list_forbidden_response_body
+func ValidateListForbiddenResponseBody(body *ListForbiddenResponseBody) (err error) {
+	if body.Type == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
+	}
+	if body.Title == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("title", "body"))
+	}
+	if body.Status == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("status", "body"))
+	}
+	if body.Detail == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("detail", "body"))
+	}
+	if body.Code == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
 	return
 }
 
@@ -1207,6 +1619,13 @@ func ValidateListInternalResponseBody(body *ListInternalResponseBody) (err error
 	}
 	if body.Code == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
 	}
 	return
 }
@@ -1229,6 +1648,41 @@ func ValidateShowUnknownToolResponseBody(body *ShowUnknownToolResponseBody) (err
 	if body.Code == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
 	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
+	return
+}
+
+// ValidateShowForbiddenResponseBody runs the validations defined on
+// show_forbidden_response_body
+func ValidateShowForbiddenResponseBody(body *ShowForbiddenResponseBody) (err error) {
+	if body.Type == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
+	}
+	if body.Title == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("title", "body"))
+	}
+	if body.Status == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("status", "body"))
+	}
+	if body.Detail == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("detail", "body"))
+	}
+	if body.Code == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
 	return
 }
 
@@ -1249,6 +1703,13 @@ func ValidateShowInternalResponseBody(body *ShowInternalResponseBody) (err error
 	}
 	if body.Code == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
 	}
 	return
 }
@@ -1271,6 +1732,13 @@ func ValidateCallInvalidParameterResponseBody(body *CallInvalidParameterResponse
 	if body.Code == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
 	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
 	return
 }
 
@@ -1291,6 +1759,13 @@ func ValidateCallUnknownToolResponseBody(body *CallUnknownToolResponseBody) (err
 	}
 	if body.Code == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
 	}
 	return
 }
@@ -1313,6 +1788,13 @@ func ValidateCallUnknownRunResponseBody(body *CallUnknownRunResponseBody) (err e
 	if body.Code == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
 	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
 	return
 }
 
@@ -1333,6 +1815,13 @@ func ValidateCallRunEndedResponseBody(body *CallRunEndedResponseBody) (err error
 	}
 	if body.Code == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
 	}
 	return
 }
@@ -1355,6 +1844,13 @@ func ValidateCallPayloadTooLargeResponseBody(body *CallPayloadTooLargeResponseBo
 	if body.Code == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
 	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
 	return
 }
 
@@ -1375,6 +1871,13 @@ func ValidateCallRunFullResponseBody(body *CallRunFullResponseBody) (err error) 
 	}
 	if body.Code == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
 	}
 	return
 }
@@ -1397,6 +1900,13 @@ func ValidateCallTooManyCallsResponseBody(body *CallTooManyCallsResponseBody) (e
 	if body.Code == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
 	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
 	return
 }
 
@@ -1418,6 +1928,41 @@ func ValidateCallUnavailableResponseBody(body *CallUnavailableResponseBody) (err
 	if body.Code == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
 	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
+	return
+}
+
+// ValidateCallForbiddenResponseBody runs the validations defined on
+// call_forbidden_response_body
+func ValidateCallForbiddenResponseBody(body *CallForbiddenResponseBody) (err error) {
+	if body.Type == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
+	}
+	if body.Title == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("title", "body"))
+	}
+	if body.Status == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("status", "body"))
+	}
+	if body.Detail == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("detail", "body"))
+	}
+	if body.Code == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
 	return
 }
 
@@ -1438,6 +1983,13 @@ func ValidateCallInternalResponseBody(body *CallInternalResponseBody) (err error
 	}
 	if body.Code == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
 	}
 	return
 }
@@ -1527,6 +2079,23 @@ func ValidateConditionResponseBody(body *ConditionResponseBody) (err error) {
 	return
 }
 
+// ValidateIssueResponseBody runs the validations defined on IssueResponseBody
+func ValidateIssueResponseBody(body *IssueResponseBody) (err error) {
+	if body.Path == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("path", "body"))
+	}
+	if body.Constraint == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("constraint", "body"))
+	}
+	if body.Offset == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("offset", "body"))
+	}
+	if body.Message == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("message", "body"))
+	}
+	return
+}
+
 // ValidateToolResultResponseBody runs the validations defined on
 // ToolResultResponseBody
 func ValidateToolResultResponseBody(body *ToolResultResponseBody) (err error) {
@@ -1584,6 +2153,11 @@ func ValidateToolResultResponseBody(body *ToolResultResponseBody) (err error) {
 			err = goa.MergeErrors(err, err2)
 		}
 	}
+	if body.Question != nil {
+		if err2 := ValidateQuestionResponseBody(body.Question); err2 != nil {
+			err = goa.MergeErrors(err, err2)
+		}
+	}
 	return
 }
 
@@ -1632,23 +2206,6 @@ func ValidateRetryHintResponseBody(body *RetryHintResponseBody) (err error) {
 		if err2 := ValidateRollbackNoticeResponseBody(body.Rollback); err2 != nil {
 			err = goa.MergeErrors(err, err2)
 		}
-	}
-	return
-}
-
-// ValidateIssueResponseBody runs the validations defined on IssueResponseBody
-func ValidateIssueResponseBody(body *IssueResponseBody) (err error) {
-	if body.Path == nil {
-		err = goa.MergeErrors(err, goa.MissingFieldError("path", "body"))
-	}
-	if body.Constraint == nil {
-		err = goa.MergeErrors(err, goa.MissingFieldError("constraint", "body"))
-	}
-	if body.Offset == nil {
-		err = goa.MergeErrors(err, goa.MissingFieldError("offset", "body"))
-	}
-	if body.Message == nil {
-		err = goa.MergeErrors(err, goa.MissingFieldError("message", "body"))
 	}
 	return
 }
@@ -1802,6 +2359,44 @@ func ValidateTelemetryResponseBody(body *TelemetryResponseBody) (err error) {
 func ValidateRunLinkResponseBody(body *RunLinkResponseBody) (err error) {
 	if body.WorkflowID == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("workflow_id", "body"))
+	}
+	return
+}
+
+// ValidateQuestionResponseBody runs the validations defined on
+// QuestionResponseBody
+func ValidateQuestionResponseBody(body *QuestionResponseBody) (err error) {
+	if body.ID == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("id", "body"))
+	}
+	if body.Kind == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("kind", "body"))
+	}
+	if body.RunID == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("run_id", "body"))
+	}
+	if body.Text == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("text", "body"))
+	}
+	if body.AskedAt == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("asked_at", "body"))
+	}
+	if body.ExpiresAt == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("expires_at", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
+	for _, e := range body.Candidates {
+		if e != nil {
+			if err2 := ValidateCandidateResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
 	}
 	return
 }

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"strconv"
 	tools "toolsvc/gen/tools"
+	types "toolsvc/gen/types"
 	"unicode/utf8"
 
 	goahttp "goa.design/goa/v3/http"
@@ -43,8 +44,27 @@ func EncodeListError(encoder func(context.Context, http.ResponseWriter) goahttp.
 			return encodeError(ctx, w, v)
 		}
 		switch en.GoaErrorName() {
+		case "forbidden":
+			var res *types.Problem
+			errors.As(v, &res)
+			ctx = context.WithValue(ctx, goahttp.ContentTypeKey, "application/problem+json")
+			enc := encoder(ctx, w)
+			var body any
+			if formatter != nil {
+				body = formatter(ctx, res)
+			} else {
+				body = NewListForbiddenResponseBody(res)
+			}
+			if res.RetryAfter != nil {
+				val := res.RetryAfter
+				retryAfters := strconv.Itoa(*val)
+				w.Header().Set("Retry-After", retryAfters)
+			}
+			w.Header().Set("goa-error", res.GoaErrorName())
+			w.WriteHeader(http.StatusForbidden)
+			return enc.Encode(body)
 		case "internal":
-			var res *tools.Problem
+			var res *types.Problem
 			errors.As(v, &res)
 			ctx = context.WithValue(ctx, goahttp.ContentTypeKey, "application/problem+json")
 			enc := encoder(ctx, w)
@@ -108,7 +128,7 @@ func EncodeShowError(encoder func(context.Context, http.ResponseWriter) goahttp.
 		}
 		switch en.GoaErrorName() {
 		case "unknown_tool":
-			var res *tools.Problem
+			var res *types.Problem
 			errors.As(v, &res)
 			ctx = context.WithValue(ctx, goahttp.ContentTypeKey, "application/problem+json")
 			enc := encoder(ctx, w)
@@ -126,8 +146,27 @@ func EncodeShowError(encoder func(context.Context, http.ResponseWriter) goahttp.
 			w.Header().Set("goa-error", res.GoaErrorName())
 			w.WriteHeader(http.StatusNotFound)
 			return enc.Encode(body)
+		case "forbidden":
+			var res *types.Problem
+			errors.As(v, &res)
+			ctx = context.WithValue(ctx, goahttp.ContentTypeKey, "application/problem+json")
+			enc := encoder(ctx, w)
+			var body any
+			if formatter != nil {
+				body = formatter(ctx, res)
+			} else {
+				body = NewShowForbiddenResponseBody(res)
+			}
+			if res.RetryAfter != nil {
+				val := res.RetryAfter
+				retryAfters := strconv.Itoa(*val)
+				w.Header().Set("Retry-After", retryAfters)
+			}
+			w.Header().Set("goa-error", res.GoaErrorName())
+			w.WriteHeader(http.StatusForbidden)
+			return enc.Encode(body)
 		case "internal":
-			var res *tools.Problem
+			var res *types.Problem
 			errors.As(v, &res)
 			ctx = context.WithValue(ctx, goahttp.ContentTypeKey, "application/problem+json")
 			enc := encoder(ctx, w)
@@ -196,7 +235,11 @@ func DecodeCallRequest(mux goahttp.Muxer, decoder func(*http.Request) goahttp.De
 			tool           string
 			run            *string
 			lang           *string
+			repair         *string
+			ask            *bool
+			approve        *string
 			acceptLanguage *string
+			idempotencyKey *string
 
 			params = mux.Vars(r)
 		)
@@ -218,6 +261,34 @@ func DecodeCallRequest(mux goahttp.Muxer, decoder func(*http.Request) goahttp.De
 				err = goa.MergeErrors(err, goa.InvalidLengthError("lang", *lang, utf8.RuneCountInString(*lang), 35, false))
 			}
 		}
+		repairRaw := qp.Get("repair")
+		if repairRaw != "" {
+			repair = &repairRaw
+		}
+		if repair != nil {
+			if !(*repair == "none" || *repair == "syntax" || *repair == "lossless" || *repair == "model" || *repair == "person") {
+				err = goa.MergeErrors(err, goa.InvalidEnumValueError("repair", *repair, []any{"none", "syntax", "lossless", "model", "person"}))
+			}
+		}
+		{
+			askRaw := qp.Get("ask")
+			if askRaw != "" {
+				v, err2 := strconv.ParseBool(askRaw)
+				if err2 != nil {
+					err = goa.MergeErrors(err, goa.InvalidFieldTypeError("ask", askRaw, "boolean"))
+				}
+				ask = &v
+			}
+		}
+		approveRaw := qp.Get("approve")
+		if approveRaw != "" {
+			approve = &approveRaw
+		}
+		if approve != nil {
+			if !(*approve == "ask" || *approve == "allow" || *approve == "deny") {
+				err = goa.MergeErrors(err, goa.InvalidEnumValueError("approve", *approve, []any{"ask", "allow", "deny"}))
+			}
+		}
 		acceptLanguageRaw := r.Header.Get("Accept-Language")
 		if acceptLanguageRaw != "" {
 			acceptLanguage = &acceptLanguageRaw
@@ -227,10 +298,24 @@ func DecodeCallRequest(mux goahttp.Muxer, decoder func(*http.Request) goahttp.De
 				err = goa.MergeErrors(err, goa.InvalidLengthError("accept_language", *acceptLanguage, utf8.RuneCountInString(*acceptLanguage), 1000, false))
 			}
 		}
+		idempotencyKeyRaw := r.Header.Get("Idempotency-Key")
+		if idempotencyKeyRaw != "" {
+			idempotencyKey = &idempotencyKeyRaw
+		}
+		if idempotencyKey != nil {
+			if utf8.RuneCountInString(*idempotencyKey) < 1 {
+				err = goa.MergeErrors(err, goa.InvalidLengthError("idempotency_key", *idempotencyKey, utf8.RuneCountInString(*idempotencyKey), 1, true))
+			}
+		}
+		if idempotencyKey != nil {
+			if utf8.RuneCountInString(*idempotencyKey) > 255 {
+				err = goa.MergeErrors(err, goa.InvalidLengthError("idempotency_key", *idempotencyKey, utf8.RuneCountInString(*idempotencyKey), 255, false))
+			}
+		}
 		if err != nil {
 			return payload, err
 		}
-		payload = NewCallPayload(body, tool, run, lang, acceptLanguage)
+		payload = NewCallPayload(body, tool, run, lang, repair, ask, approve, acceptLanguage, idempotencyKey)
 
 		return payload, nil
 	}
@@ -247,7 +332,7 @@ func EncodeCallError(encoder func(context.Context, http.ResponseWriter) goahttp.
 		}
 		switch en.GoaErrorName() {
 		case "invalid_parameter":
-			var res *tools.Problem
+			var res *types.Problem
 			errors.As(v, &res)
 			ctx = context.WithValue(ctx, goahttp.ContentTypeKey, "application/problem+json")
 			enc := encoder(ctx, w)
@@ -266,7 +351,7 @@ func EncodeCallError(encoder func(context.Context, http.ResponseWriter) goahttp.
 			w.WriteHeader(http.StatusBadRequest)
 			return enc.Encode(body)
 		case "unknown_tool":
-			var res *tools.Problem
+			var res *types.Problem
 			errors.As(v, &res)
 			ctx = context.WithValue(ctx, goahttp.ContentTypeKey, "application/problem+json")
 			enc := encoder(ctx, w)
@@ -285,7 +370,7 @@ func EncodeCallError(encoder func(context.Context, http.ResponseWriter) goahttp.
 			w.WriteHeader(http.StatusNotFound)
 			return enc.Encode(body)
 		case "unknown_run":
-			var res *tools.Problem
+			var res *types.Problem
 			errors.As(v, &res)
 			ctx = context.WithValue(ctx, goahttp.ContentTypeKey, "application/problem+json")
 			enc := encoder(ctx, w)
@@ -304,7 +389,7 @@ func EncodeCallError(encoder func(context.Context, http.ResponseWriter) goahttp.
 			w.WriteHeader(http.StatusNotFound)
 			return enc.Encode(body)
 		case "run_ended":
-			var res *tools.Problem
+			var res *types.Problem
 			errors.As(v, &res)
 			ctx = context.WithValue(ctx, goahttp.ContentTypeKey, "application/problem+json")
 			enc := encoder(ctx, w)
@@ -323,7 +408,7 @@ func EncodeCallError(encoder func(context.Context, http.ResponseWriter) goahttp.
 			w.WriteHeader(http.StatusConflict)
 			return enc.Encode(body)
 		case "payload_too_large":
-			var res *tools.Problem
+			var res *types.Problem
 			errors.As(v, &res)
 			ctx = context.WithValue(ctx, goahttp.ContentTypeKey, "application/problem+json")
 			enc := encoder(ctx, w)
@@ -342,7 +427,7 @@ func EncodeCallError(encoder func(context.Context, http.ResponseWriter) goahttp.
 			w.WriteHeader(http.StatusRequestEntityTooLarge)
 			return enc.Encode(body)
 		case "run_full":
-			var res *tools.Problem
+			var res *types.Problem
 			errors.As(v, &res)
 			ctx = context.WithValue(ctx, goahttp.ContentTypeKey, "application/problem+json")
 			enc := encoder(ctx, w)
@@ -361,7 +446,7 @@ func EncodeCallError(encoder func(context.Context, http.ResponseWriter) goahttp.
 			w.WriteHeader(http.StatusTooManyRequests)
 			return enc.Encode(body)
 		case "too_many_calls":
-			var res *tools.Problem
+			var res *types.Problem
 			errors.As(v, &res)
 			ctx = context.WithValue(ctx, goahttp.ContentTypeKey, "application/problem+json")
 			enc := encoder(ctx, w)
@@ -380,7 +465,7 @@ func EncodeCallError(encoder func(context.Context, http.ResponseWriter) goahttp.
 			w.WriteHeader(http.StatusTooManyRequests)
 			return enc.Encode(body)
 		case "unavailable":
-			var res *tools.Problem
+			var res *types.Problem
 			errors.As(v, &res)
 			ctx = context.WithValue(ctx, goahttp.ContentTypeKey, "application/problem+json")
 			enc := encoder(ctx, w)
@@ -398,8 +483,27 @@ func EncodeCallError(encoder func(context.Context, http.ResponseWriter) goahttp.
 			w.Header().Set("goa-error", res.GoaErrorName())
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return enc.Encode(body)
+		case "forbidden":
+			var res *types.Problem
+			errors.As(v, &res)
+			ctx = context.WithValue(ctx, goahttp.ContentTypeKey, "application/problem+json")
+			enc := encoder(ctx, w)
+			var body any
+			if formatter != nil {
+				body = formatter(ctx, res)
+			} else {
+				body = NewCallForbiddenResponseBody(res)
+			}
+			if res.RetryAfter != nil {
+				val := res.RetryAfter
+				retryAfters := strconv.Itoa(*val)
+				w.Header().Set("Retry-After", retryAfters)
+			}
+			w.Header().Set("goa-error", res.GoaErrorName())
+			w.WriteHeader(http.StatusForbidden)
+			return enc.Encode(body)
 		case "internal":
-			var res *tools.Problem
+			var res *types.Problem
 			errors.As(v, &res)
 			ctx = context.WithValue(ctx, goahttp.ContentTypeKey, "application/problem+json")
 			enc := encoder(ctx, w)
@@ -511,9 +615,35 @@ func marshalToolsConditionToConditionResponseBody(v *tools.Condition) *Condition
 	return res
 }
 
-// marshalToolsToolErrorToToolErrorResponseBody builds a value of type
-// *ToolErrorResponseBody from a value of type *tools.ToolError.
-func marshalToolsToolErrorToToolErrorResponseBody(v *tools.ToolError) *ToolErrorResponseBody {
+// marshalTypesIssueToIssueResponseBody builds a value of type
+// *IssueResponseBody from a value of type *types.Issue.
+func marshalTypesIssueToIssueResponseBody(v *types.Issue) *IssueResponseBody {
+	if v == nil {
+		return nil
+	}
+	res := &IssueResponseBody{
+		Path:         v.Path,
+		Constraint:   v.Constraint,
+		Limit:        v.Limit,
+		ExpectedType: v.ExpectedType,
+		Got:          v.Got,
+		Offset:       v.Offset,
+		Suggestion:   v.Suggestion,
+		Message:      v.Message,
+	}
+	if v.Allowed != nil {
+		res.Allowed = make([]string, len(v.Allowed))
+		for i, val := range v.Allowed {
+			res.Allowed[i] = val
+		}
+	}
+
+	return res
+}
+
+// marshalTypesToolErrorToToolErrorResponseBody builds a value of type
+// *ToolErrorResponseBody from a value of type *types.ToolError.
+func marshalTypesToolErrorToToolErrorResponseBody(v *types.ToolError) *ToolErrorResponseBody {
 	if v == nil {
 		return nil
 	}
@@ -526,9 +656,9 @@ func marshalToolsToolErrorToToolErrorResponseBody(v *tools.ToolError) *ToolError
 	return res
 }
 
-// marshalToolsRetryHintToRetryHintResponseBody builds a value of type
-// *RetryHintResponseBody from a value of type *tools.RetryHint.
-func marshalToolsRetryHintToRetryHintResponseBody(v *tools.RetryHint) *RetryHintResponseBody {
+// marshalTypesRetryHintToRetryHintResponseBody builds a value of type
+// *RetryHintResponseBody from a value of type *types.RetryHint.
+func marshalTypesRetryHintToRetryHintResponseBody(v *types.RetryHint) *RetryHintResponseBody {
 	if v == nil {
 		return nil
 	}
@@ -555,7 +685,7 @@ func marshalToolsRetryHintToRetryHintResponseBody(v *tools.RetryHint) *RetryHint
 				res.Issues[i] = nil
 				continue
 			}
-			res.Issues[i] = marshalToolsIssueToIssueResponseBody(val)
+			res.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
 		}
 	}
 	if v.Candidates != nil {
@@ -565,45 +695,19 @@ func marshalToolsRetryHintToRetryHintResponseBody(v *tools.RetryHint) *RetryHint
 				res.Candidates[i] = nil
 				continue
 			}
-			res.Candidates[i] = marshalToolsCandidateToCandidateResponseBody(val)
+			res.Candidates[i] = marshalTypesCandidateToCandidateResponseBody(val)
 		}
 	}
 	if v.Rollback != nil {
-		res.Rollback = marshalToolsRollbackNoticeToRollbackNoticeResponseBody(v.Rollback)
+		res.Rollback = marshalTypesRollbackNoticeToRollbackNoticeResponseBody(v.Rollback)
 	}
 
 	return res
 }
 
-// marshalToolsIssueToIssueResponseBody builds a value of type
-// *IssueResponseBody from a value of type *tools.Issue.
-func marshalToolsIssueToIssueResponseBody(v *tools.Issue) *IssueResponseBody {
-	if v == nil {
-		return nil
-	}
-	res := &IssueResponseBody{
-		Path:         v.Path,
-		Constraint:   v.Constraint,
-		Limit:        v.Limit,
-		ExpectedType: v.ExpectedType,
-		Got:          v.Got,
-		Offset:       v.Offset,
-		Suggestion:   v.Suggestion,
-		Message:      v.Message,
-	}
-	if v.Allowed != nil {
-		res.Allowed = make([]string, len(v.Allowed))
-		for i, val := range v.Allowed {
-			res.Allowed[i] = val
-		}
-	}
-
-	return res
-}
-
-// marshalToolsCandidateToCandidateResponseBody builds a value of type
-// *CandidateResponseBody from a value of type *tools.Candidate.
-func marshalToolsCandidateToCandidateResponseBody(v *tools.Candidate) *CandidateResponseBody {
+// marshalTypesCandidateToCandidateResponseBody builds a value of type
+// *CandidateResponseBody from a value of type *types.Candidate.
+func marshalTypesCandidateToCandidateResponseBody(v *types.Candidate) *CandidateResponseBody {
 	if v == nil {
 		return nil
 	}
@@ -618,9 +722,9 @@ func marshalToolsCandidateToCandidateResponseBody(v *tools.Candidate) *Candidate
 	return res
 }
 
-// marshalToolsRollbackNoticeToRollbackNoticeResponseBody builds a value of
-// type *RollbackNoticeResponseBody from a value of type *tools.RollbackNotice.
-func marshalToolsRollbackNoticeToRollbackNoticeResponseBody(v *tools.RollbackNotice) *RollbackNoticeResponseBody {
+// marshalTypesRollbackNoticeToRollbackNoticeResponseBody builds a value of
+// type *RollbackNoticeResponseBody from a value of type *types.RollbackNotice.
+func marshalTypesRollbackNoticeToRollbackNoticeResponseBody(v *types.RollbackNotice) *RollbackNoticeResponseBody {
 	if v == nil {
 		return nil
 	}
@@ -638,9 +742,9 @@ func marshalToolsRollbackNoticeToRollbackNoticeResponseBody(v *tools.RollbackNot
 	return res
 }
 
-// marshalToolsVerificationToVerificationResponseBody builds a value of type
-// *VerificationResponseBody from a value of type *tools.Verification.
-func marshalToolsVerificationToVerificationResponseBody(v *tools.Verification) *VerificationResponseBody {
+// marshalTypesVerificationToVerificationResponseBody builds a value of type
+// *VerificationResponseBody from a value of type *types.Verification.
+func marshalTypesVerificationToVerificationResponseBody(v *types.Verification) *VerificationResponseBody {
 	if v == nil {
 		return nil
 	}
@@ -657,19 +761,19 @@ func marshalToolsVerificationToVerificationResponseBody(v *tools.Verification) *
 				res.Checks[i] = nil
 				continue
 			}
-			res.Checks[i] = marshalToolsCheckToCheckResponseBody(val)
+			res.Checks[i] = marshalTypesCheckToCheckResponseBody(val)
 		}
 	}
 	if v.Evidence != nil {
-		res.Evidence = marshalToolsEvidenceRefsToEvidenceRefsResponseBody(v.Evidence)
+		res.Evidence = marshalTypesEvidenceRefsToEvidenceRefsResponseBody(v.Evidence)
 	}
 
 	return res
 }
 
-// marshalToolsCheckToCheckResponseBody builds a value of type
-// *CheckResponseBody from a value of type *tools.Check.
-func marshalToolsCheckToCheckResponseBody(v *tools.Check) *CheckResponseBody {
+// marshalTypesCheckToCheckResponseBody builds a value of type
+// *CheckResponseBody from a value of type *types.Check.
+func marshalTypesCheckToCheckResponseBody(v *types.Check) *CheckResponseBody {
 	if v == nil {
 		return nil
 	}
@@ -685,9 +789,9 @@ func marshalToolsCheckToCheckResponseBody(v *tools.Check) *CheckResponseBody {
 	return res
 }
 
-// marshalToolsEvidenceRefsToEvidenceRefsResponseBody builds a value of type
-// *EvidenceRefsResponseBody from a value of type *tools.EvidenceRefs.
-func marshalToolsEvidenceRefsToEvidenceRefsResponseBody(v *tools.EvidenceRefs) *EvidenceRefsResponseBody {
+// marshalTypesEvidenceRefsToEvidenceRefsResponseBody builds a value of type
+// *EvidenceRefsResponseBody from a value of type *types.EvidenceRefs.
+func marshalTypesEvidenceRefsToEvidenceRefsResponseBody(v *types.EvidenceRefs) *EvidenceRefsResponseBody {
 	res := &EvidenceRefsResponseBody{
 		Before: v.Before,
 		After:  v.After,
@@ -696,9 +800,9 @@ func marshalToolsEvidenceRefsToEvidenceRefsResponseBody(v *tools.EvidenceRefs) *
 	return res
 }
 
-// marshalToolsAttemptRecordToAttemptRecordResponseBody builds a value of type
-// *AttemptRecordResponseBody from a value of type *tools.AttemptRecord.
-func marshalToolsAttemptRecordToAttemptRecordResponseBody(v *tools.AttemptRecord) *AttemptRecordResponseBody {
+// marshalTypesAttemptRecordToAttemptRecordResponseBody builds a value of type
+// *AttemptRecordResponseBody from a value of type *types.AttemptRecord.
+func marshalTypesAttemptRecordToAttemptRecordResponseBody(v *types.AttemptRecord) *AttemptRecordResponseBody {
 	if v == nil {
 		return nil
 	}
@@ -717,9 +821,9 @@ func marshalToolsAttemptRecordToAttemptRecordResponseBody(v *tools.AttemptRecord
 	return res
 }
 
-// marshalToolsRepairToRepairResponseBody builds a value of type
-// *RepairResponseBody from a value of type *tools.Repair.
-func marshalToolsRepairToRepairResponseBody(v *tools.Repair) *RepairResponseBody {
+// marshalTypesRepairToRepairResponseBody builds a value of type
+// *RepairResponseBody from a value of type *types.Repair.
+func marshalTypesRepairToRepairResponseBody(v *types.Repair) *RepairResponseBody {
 	if v == nil {
 		return nil
 	}
@@ -734,29 +838,82 @@ func marshalToolsRepairToRepairResponseBody(v *tools.Repair) *RepairResponseBody
 	return res
 }
 
-// marshalToolsTelemetryToTelemetryResponseBody builds a value of type
-// *TelemetryResponseBody from a value of type *tools.Telemetry.
-func marshalToolsTelemetryToTelemetryResponseBody(v *tools.Telemetry) *TelemetryResponseBody {
+// marshalTypesTelemetryToTelemetryResponseBody builds a value of type
+// *TelemetryResponseBody from a value of type *types.Telemetry.
+func marshalTypesTelemetryToTelemetryResponseBody(v *types.Telemetry) *TelemetryResponseBody {
 	res := &TelemetryResponseBody{
 		DurationMs:   v.DurationMs,
 		QueuedMs:     v.QueuedMs,
 		Model:        v.Model,
 		InputTokens:  v.InputTokens,
 		OutputTokens: v.OutputTokens,
+		WaitedMs:     v.WaitedMs,
 	}
 
 	return res
 }
 
-// marshalToolsRunLinkToRunLinkResponseBody builds a value of type
-// *RunLinkResponseBody from a value of type *tools.RunLink.
-func marshalToolsRunLinkToRunLinkResponseBody(v *tools.RunLink) *RunLinkResponseBody {
+// marshalTypesRunLinkToRunLinkResponseBody builds a value of type
+// *RunLinkResponseBody from a value of type *types.RunLink.
+func marshalTypesRunLinkToRunLinkResponseBody(v *types.RunLink) *RunLinkResponseBody {
 	if v == nil {
 		return nil
 	}
 	res := &RunLinkResponseBody{
 		WorkflowID: v.WorkflowID,
 		URL:        v.URL,
+	}
+
+	return res
+}
+
+// marshalTypesQuestionToQuestionResponseBody builds a value of type
+// *QuestionResponseBody from a value of type *types.Question.
+func marshalTypesQuestionToQuestionResponseBody(v *types.Question) *QuestionResponseBody {
+	if v == nil {
+		return nil
+	}
+	res := &QuestionResponseBody{
+		ID:             v.ID,
+		Kind:           v.Kind,
+		RunID:          v.RunID,
+		CallID:         v.CallID,
+		Tool:           v.Tool,
+		Text:           v.Text,
+		Reason:         v.Reason,
+		Schema:         v.Schema,
+		ExampleInput:   v.ExampleInput,
+		PriorInput:     v.PriorInput,
+		Digest:         v.Digest,
+		RestrictToTool: v.RestrictToTool,
+		AskedAt:        v.AskedAt,
+		ExpiresAt:      v.ExpiresAt,
+	}
+	if v.MissingFields != nil {
+		res.MissingFields = make([]string, len(v.MissingFields))
+		for i, val := range v.MissingFields {
+			res.MissingFields[i] = val
+		}
+	}
+	if v.Issues != nil {
+		res.Issues = make([]*IssueResponseBody, len(v.Issues))
+		for i, val := range v.Issues {
+			if val == nil {
+				res.Issues[i] = nil
+				continue
+			}
+			res.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
+	if v.Candidates != nil {
+		res.Candidates = make([]*CandidateResponseBody, len(v.Candidates))
+		for i, val := range v.Candidates {
+			if val == nil {
+				res.Candidates[i] = nil
+				continue
+			}
+			res.Candidates[i] = marshalTypesCandidateToCandidateResponseBody(val)
+		}
 	}
 
 	return res

@@ -10,6 +10,7 @@ package server
 import (
 	"encoding/json"
 	tools "toolsvc/gen/tools"
+	types "toolsvc/gen/types"
 )
 
 // ListResponseBody is the type of the "tools" service "list" endpoint HTTP
@@ -65,6 +66,28 @@ type CallUnprocessableEntityResponseBody ToolResultResponseBody
 // response body.
 type CallOKResponseBody ToolResultResponseBody
 
+// ListForbiddenResponseBody is the type of the "tools" service "list" endpoint
+// HTTP response body for the "forbidden" error.
+type ListForbiddenResponseBody struct {
+	// Identifies the kind of problem
+	Type string `form:"type" json:"type" xml:"type"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `form:"title" json:"title" xml:"title"`
+	// HTTP status
+	Status int `form:"status" json:"status" xml:"status"`
+	// What is wrong with this request, and what to do
+	Detail string `form:"detail" json:"detail" xml:"detail"`
+	// The kind of problem as a word
+	Code string `form:"code" json:"code" xml:"code"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
 // ListInternalResponseBody is the type of the "tools" service "list" endpoint
 // HTTP response body for the "internal" error.
 type ListInternalResponseBody struct {
@@ -80,6 +103,9 @@ type ListInternalResponseBody struct {
 	Code string `form:"code" json:"code" xml:"code"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -99,6 +125,31 @@ type ShowUnknownToolResponseBody struct {
 	Code string `form:"code" json:"code" xml:"code"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
+// ShowForbiddenResponseBody is the type of the "tools" service "show" endpoint
+// HTTP response body for the "forbidden" error.
+type ShowForbiddenResponseBody struct {
+	// Identifies the kind of problem
+	Type string `form:"type" json:"type" xml:"type"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `form:"title" json:"title" xml:"title"`
+	// HTTP status
+	Status int `form:"status" json:"status" xml:"status"`
+	// What is wrong with this request, and what to do
+	Detail string `form:"detail" json:"detail" xml:"detail"`
+	// The kind of problem as a word
+	Code string `form:"code" json:"code" xml:"code"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -118,6 +169,9 @@ type ShowInternalResponseBody struct {
 	Code string `form:"code" json:"code" xml:"code"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -137,6 +191,9 @@ type CallInvalidParameterResponseBody struct {
 	Code string `form:"code" json:"code" xml:"code"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -156,6 +213,9 @@ type CallUnknownToolResponseBody struct {
 	Code string `form:"code" json:"code" xml:"code"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -175,6 +235,9 @@ type CallUnknownRunResponseBody struct {
 	Code string `form:"code" json:"code" xml:"code"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -194,6 +257,9 @@ type CallRunEndedResponseBody struct {
 	Code string `form:"code" json:"code" xml:"code"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -213,6 +279,9 @@ type CallPayloadTooLargeResponseBody struct {
 	Code string `form:"code" json:"code" xml:"code"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -232,6 +301,9 @@ type CallRunFullResponseBody struct {
 	Code string `form:"code" json:"code" xml:"code"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -251,6 +323,9 @@ type CallTooManyCallsResponseBody struct {
 	Code string `form:"code" json:"code" xml:"code"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -270,6 +345,31 @@ type CallUnavailableResponseBody struct {
 	Code string `form:"code" json:"code" xml:"code"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
+// CallForbiddenResponseBody is the type of the "tools" service "call" endpoint
+// HTTP response body for the "forbidden" error.
+type CallForbiddenResponseBody struct {
+	// Identifies the kind of problem
+	Type string `form:"type" json:"type" xml:"type"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `form:"title" json:"title" xml:"title"`
+	// HTTP status
+	Status int `form:"status" json:"status" xml:"status"`
+	// What is wrong with this request, and what to do
+	Detail string `form:"detail" json:"detail" xml:"detail"`
+	// The kind of problem as a word
+	Code string `form:"code" json:"code" xml:"code"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -289,6 +389,9 @@ type CallInternalResponseBody struct {
 	Code string `form:"code" json:"code" xml:"code"`
 	// Known names that are near to the one given, nearest first
 	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
 	// Names the request in the log of toolsvc
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
@@ -348,6 +451,28 @@ type ConditionResponseBody struct {
 	Message *string `form:"message,omitempty" json:"message,omitempty" xml:"message,omitempty"`
 }
 
+// IssueResponseBody is used to define fields on response body types.
+type IssueResponseBody struct {
+	// RFC 6901 pointer into the payload; empty for the whole payload
+	Path string `form:"path" json:"path" xml:"path"`
+	// JSON Schema 2020-12 keyword, or one of syntax, duplicate, maxBytes, condition
+	Constraint string `form:"constraint" json:"constraint" xml:"constraint"`
+	// The bound, pattern or format that was not kept
+	Limit json.RawMessage `form:"limit,omitempty" json:"limit,omitempty" xml:"limit,omitempty"`
+	// Allowed values, or known names of fields
+	Allowed []string `form:"allowed,omitempty" json:"allowed,omitempty" xml:"allowed,omitempty"`
+	// JSON type that was expected
+	ExpectedType *string `form:"expected_type,omitempty" json:"expected_type,omitempty" xml:"expected_type,omitempty"`
+	// The value found, as JSON text, clipped; secrets redacted
+	Got *string `form:"got,omitempty" json:"got,omitempty" xml:"got,omitempty"`
+	// Byte position in the payload, from 0
+	Offset int64 `form:"offset" json:"offset" xml:"offset"`
+	// Nearest known name or allowed value
+	Suggestion *string `form:"suggestion,omitempty" json:"suggestion,omitempty" xml:"suggestion,omitempty"`
+	// The violation in one plain sentence
+	Message string `form:"message" json:"message" xml:"message"`
+}
+
 // ToolResultResponseBody is used to define fields on response body types.
 type ToolResultResponseBody struct {
 	// Identifier of the call
@@ -370,6 +495,10 @@ type ToolResultResponseBody struct {
 	// How many calls an agent-backed tool made
 	ChildrenCount int                  `form:"children_count" json:"children_count" xml:"children_count"`
 	RunLink       *RunLinkResponseBody `form:"run_link,omitempty" json:"run_link,omitempty" xml:"run_link,omitempty"`
+	// needs_input while the call waits for the answer to its question; absent when
+	// it has ended
+	Status   *string               `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	Question *QuestionResponseBody `form:"question,omitempty" json:"question,omitempty" xml:"question,omitempty"`
 }
 
 // ToolErrorResponseBody is used to define fields on response body types.
@@ -379,8 +508,8 @@ type ToolErrorResponseBody struct {
 	// verification_uncertain, frame_gone, browser_crashed, invalid_arguments,
 	// missing_fields, malformed_response, timeout, rate_limited, tool_unavailable,
 	// precondition_failed, postcondition_failed, rollback_refused, policy_denied,
-	// confirmation_required, loop_detected, outcome_unknown, cancelled,
-	// worker_lost, internal
+	// confirmation_required, loop_detected, outcome_unknown, question_expired,
+	// cancelled, worker_lost, internal
 	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
 	// What was tried, on what, and what stood in the way
 	Message string `form:"message" json:"message" xml:"message"`
@@ -419,28 +548,6 @@ type RetryHintResponseBody struct {
 	// the advice
 	RetryAfterMs int64                       `form:"retry_after_ms" json:"retry_after_ms" xml:"retry_after_ms"`
 	Rollback     *RollbackNoticeResponseBody `form:"rollback,omitempty" json:"rollback,omitempty" xml:"rollback,omitempty"`
-}
-
-// IssueResponseBody is used to define fields on response body types.
-type IssueResponseBody struct {
-	// RFC 6901 pointer into the payload; empty for the whole payload
-	Path string `form:"path" json:"path" xml:"path"`
-	// JSON Schema 2020-12 keyword, or one of syntax, duplicate, maxBytes, condition
-	Constraint string `form:"constraint" json:"constraint" xml:"constraint"`
-	// The bound, pattern or format that was not kept
-	Limit json.RawMessage `form:"limit,omitempty" json:"limit,omitempty" xml:"limit,omitempty"`
-	// Allowed values, or known names of fields
-	Allowed []string `form:"allowed,omitempty" json:"allowed,omitempty" xml:"allowed,omitempty"`
-	// JSON type that was expected
-	ExpectedType *string `form:"expected_type,omitempty" json:"expected_type,omitempty" xml:"expected_type,omitempty"`
-	// The value found, as JSON text, clipped; secrets redacted
-	Got *string `form:"got,omitempty" json:"got,omitempty" xml:"got,omitempty"`
-	// Byte position in the payload, from 0
-	Offset int64 `form:"offset" json:"offset" xml:"offset"`
-	// Nearest known name or allowed value
-	Suggestion *string `form:"suggestion,omitempty" json:"suggestion,omitempty" xml:"suggestion,omitempty"`
-	// The violation in one plain sentence
-	Message string `form:"message" json:"message" xml:"message"`
 }
 
 // CandidateResponseBody is used to define fields on response body types.
@@ -525,7 +632,7 @@ type AttemptRecordResponseBody struct {
 	// invalid_arguments, missing_fields, malformed_response, timeout,
 	// rate_limited, tool_unavailable, precondition_failed, postcondition_failed,
 	// rollback_refused, policy_denied, confirmation_required, loop_detected,
-	// outcome_unknown, cancelled, worker_lost, internal
+	// outcome_unknown, question_expired, cancelled, worker_lost, internal
 	Failure *string `form:"failure,omitempty" json:"failure,omitempty" xml:"failure,omitempty"`
 	// The failure in words
 	Message *string `form:"message,omitempty" json:"message,omitempty" xml:"message,omitempty"`
@@ -561,6 +668,9 @@ type TelemetryResponseBody struct {
 	InputTokens int64 `form:"input_tokens" json:"input_tokens" xml:"input_tokens"`
 	// Tokens written by the model
 	OutputTokens int64 `form:"output_tokens" json:"output_tokens" xml:"output_tokens"`
+	// How long it backed off, or waited for a person, in milliseconds; absent when
+	// it did not
+	WaitedMs *int64 `form:"waited_ms,omitempty" json:"waited_ms,omitempty" xml:"waited_ms,omitempty"`
 }
 
 // RunLinkResponseBody is used to define fields on response body types.
@@ -569,6 +679,49 @@ type RunLinkResponseBody struct {
 	WorkflowID string `form:"workflow_id" json:"workflow_id" xml:"workflow_id"`
 	// Its page in Temporal's UI
 	URL *string `form:"url,omitempty" json:"url,omitempty" xml:"url,omitempty"`
+}
+
+// QuestionResponseBody is used to define fields on response body types.
+type QuestionResponseBody struct {
+	// Identifier of the question: q_…, of an approval a_…
+	ID string `form:"id" json:"id" xml:"id"`
+	// What is asked: one of arguments, approval, outcome, text
+	Kind string `form:"kind" json:"kind" xml:"kind"`
+	// The run that asks
+	RunID string `form:"run_id" json:"run_id" xml:"run_id"`
+	// The call that waits; absent when a planner asks
+	CallID *string `form:"call_id,omitempty" json:"call_id,omitempty" xml:"call_id,omitempty"`
+	// Its tool; absent when a planner asks
+	Tool *string `form:"tool,omitempty" json:"tool,omitempty" xml:"tool,omitempty"`
+	// The question in words
+	Text string `form:"text" json:"text" xml:"text"`
+	// Why it is asked: one of ambiguous_target, cancelled, confirmation_required,
+	// invalid_arguments, loop_detected, malformed_response, missing_fields,
+	// no_effect, outcome_unknown, policy_denied, postcondition_failed,
+	// precondition_failed, rate_limited, target_not_found, timeout,
+	// tool_unavailable, verification_failed, wrong_target
+	Reason *string `form:"reason,omitempty" json:"reason,omitempty" xml:"reason,omitempty"`
+	// RFC 6901 pointers of the required fields that are absent
+	MissingFields []string `form:"missing_fields,omitempty" json:"missing_fields,omitempty" xml:"missing_fields,omitempty"`
+	// All violations of the payload
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// What an ambiguous target may mean
+	Candidates []*CandidateResponseBody `form:"candidates,omitempty" json:"candidates,omitempty" xml:"candidates,omitempty"`
+	// JSON Schema 2020-12 that every answer has to meet; forms are made from it.
+	// Of arguments, an answer may leave out what the payload has already
+	Schema json.RawMessage `form:"schema,omitempty" json:"schema,omitempty" xml:"schema,omitempty"`
+	// A valid payload
+	ExampleInput json.RawMessage `form:"example_input,omitempty" json:"example_input,omitempty" xml:"example_input,omitempty"`
+	// The payload so far; of an approval, the exact arguments. Secrets are redacted
+	PriorInput json.RawMessage `form:"prior_input,omitempty" json:"prior_input,omitempty" xml:"prior_input,omitempty"`
+	// Binds an approval to the tool and the exact arguments
+	Digest *string `form:"digest,omitempty" json:"digest,omitempty" xml:"digest,omitempty"`
+	// Whether only this tool's call can follow; absent when not
+	RestrictToTool *bool `form:"restrict_to_tool,omitempty" json:"restrict_to_tool,omitempty" xml:"restrict_to_tool,omitempty"`
+	// When it was asked, RFC 3339
+	AskedAt string `form:"asked_at" json:"asked_at" xml:"asked_at"`
+	// When it stops waiting, RFC 3339
+	ExpiresAt string `form:"expires_at" json:"expires_at" xml:"expires_at"`
 }
 
 // NewListResponseBody builds the HTTP response body from the result of the
@@ -652,15 +805,16 @@ func NewCallUnprocessableEntityResponseBody(res *tools.CallResult) *CallUnproces
 		Tool:          res.Result.Tool,
 		Result:        res.Result.Result,
 		ChildrenCount: res.Result.ChildrenCount,
+		Status:        res.Result.Status,
 	}
 	if res.Result.Error != nil {
-		body.Error = marshalToolsToolErrorToToolErrorResponseBody(res.Result.Error)
+		body.Error = marshalTypesToolErrorToToolErrorResponseBody(res.Result.Error)
 	}
 	if res.Result.RetryHint != nil {
-		body.RetryHint = marshalToolsRetryHintToRetryHintResponseBody(res.Result.RetryHint)
+		body.RetryHint = marshalTypesRetryHintToRetryHintResponseBody(res.Result.RetryHint)
 	}
 	if res.Result.Verification != nil {
-		body.Verification = marshalToolsVerificationToVerificationResponseBody(res.Result.Verification)
+		body.Verification = marshalTypesVerificationToVerificationResponseBody(res.Result.Verification)
 	}
 	if res.Result.Attempts != nil {
 		body.Attempts = make([]*AttemptRecordResponseBody, len(res.Result.Attempts))
@@ -669,7 +823,7 @@ func NewCallUnprocessableEntityResponseBody(res *tools.CallResult) *CallUnproces
 				body.Attempts[i] = nil
 				continue
 			}
-			body.Attempts[i] = marshalToolsAttemptRecordToAttemptRecordResponseBody(val)
+			body.Attempts[i] = marshalTypesAttemptRecordToAttemptRecordResponseBody(val)
 		}
 	}
 	if res.Result.Repairs != nil {
@@ -679,14 +833,17 @@ func NewCallUnprocessableEntityResponseBody(res *tools.CallResult) *CallUnproces
 				body.Repairs[i] = nil
 				continue
 			}
-			body.Repairs[i] = marshalToolsRepairToRepairResponseBody(val)
+			body.Repairs[i] = marshalTypesRepairToRepairResponseBody(val)
 		}
 	}
 	if res.Result.Telemetry != nil {
-		body.Telemetry = marshalToolsTelemetryToTelemetryResponseBody(res.Result.Telemetry)
+		body.Telemetry = marshalTypesTelemetryToTelemetryResponseBody(res.Result.Telemetry)
 	}
 	if res.Result.RunLink != nil {
-		body.RunLink = marshalToolsRunLinkToRunLinkResponseBody(res.Result.RunLink)
+		body.RunLink = marshalTypesRunLinkToRunLinkResponseBody(res.Result.RunLink)
+	}
+	if res.Result.Question != nil {
+		body.Question = marshalTypesQuestionToQuestionResponseBody(res.Result.Question)
 	}
 	return body
 }
@@ -700,15 +857,16 @@ func NewCallOKResponseBody(res *tools.CallResult) *CallOKResponseBody {
 		Tool:          res.Result.Tool,
 		Result:        res.Result.Result,
 		ChildrenCount: res.Result.ChildrenCount,
+		Status:        res.Result.Status,
 	}
 	if res.Result.Error != nil {
-		body.Error = marshalToolsToolErrorToToolErrorResponseBody(res.Result.Error)
+		body.Error = marshalTypesToolErrorToToolErrorResponseBody(res.Result.Error)
 	}
 	if res.Result.RetryHint != nil {
-		body.RetryHint = marshalToolsRetryHintToRetryHintResponseBody(res.Result.RetryHint)
+		body.RetryHint = marshalTypesRetryHintToRetryHintResponseBody(res.Result.RetryHint)
 	}
 	if res.Result.Verification != nil {
-		body.Verification = marshalToolsVerificationToVerificationResponseBody(res.Result.Verification)
+		body.Verification = marshalTypesVerificationToVerificationResponseBody(res.Result.Verification)
 	}
 	if res.Result.Attempts != nil {
 		body.Attempts = make([]*AttemptRecordResponseBody, len(res.Result.Attempts))
@@ -717,7 +875,7 @@ func NewCallOKResponseBody(res *tools.CallResult) *CallOKResponseBody {
 				body.Attempts[i] = nil
 				continue
 			}
-			body.Attempts[i] = marshalToolsAttemptRecordToAttemptRecordResponseBody(val)
+			body.Attempts[i] = marshalTypesAttemptRecordToAttemptRecordResponseBody(val)
 		}
 	}
 	if res.Result.Repairs != nil {
@@ -727,21 +885,54 @@ func NewCallOKResponseBody(res *tools.CallResult) *CallOKResponseBody {
 				body.Repairs[i] = nil
 				continue
 			}
-			body.Repairs[i] = marshalToolsRepairToRepairResponseBody(val)
+			body.Repairs[i] = marshalTypesRepairToRepairResponseBody(val)
 		}
 	}
 	if res.Result.Telemetry != nil {
-		body.Telemetry = marshalToolsTelemetryToTelemetryResponseBody(res.Result.Telemetry)
+		body.Telemetry = marshalTypesTelemetryToTelemetryResponseBody(res.Result.Telemetry)
 	}
 	if res.Result.RunLink != nil {
-		body.RunLink = marshalToolsRunLinkToRunLinkResponseBody(res.Result.RunLink)
+		body.RunLink = marshalTypesRunLinkToRunLinkResponseBody(res.Result.RunLink)
+	}
+	if res.Result.Question != nil {
+		body.Question = marshalTypesQuestionToQuestionResponseBody(res.Result.Question)
+	}
+	return body
+}
+
+// NewListForbiddenResponseBody builds the HTTP response body from the result
+// of the "list" endpoint of the "tools" service.
+func NewListForbiddenResponseBody(res *types.Problem) *ListForbiddenResponseBody {
+	body := &ListForbiddenResponseBody{
+		Type:      res.Type,
+		Title:     res.Title,
+		Status:    res.Status,
+		Detail:    res.Detail,
+		Code:      res.Code,
+		RequestID: res.RequestID,
+	}
+	if res.Nearest != nil {
+		body.Nearest = make([]string, len(res.Nearest))
+		for i, val := range res.Nearest {
+			body.Nearest[i] = val
+		}
+	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
 	}
 	return body
 }
 
 // NewListInternalResponseBody builds the HTTP response body from the result of
 // the "list" endpoint of the "tools" service.
-func NewListInternalResponseBody(res *tools.Problem) *ListInternalResponseBody {
+func NewListInternalResponseBody(res *types.Problem) *ListInternalResponseBody {
 	body := &ListInternalResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
@@ -756,12 +947,22 @@ func NewListInternalResponseBody(res *tools.Problem) *ListInternalResponseBody {
 			body.Nearest[i] = val
 		}
 	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
 	return body
 }
 
 // NewShowUnknownToolResponseBody builds the HTTP response body from the result
 // of the "show" endpoint of the "tools" service.
-func NewShowUnknownToolResponseBody(res *tools.Problem) *ShowUnknownToolResponseBody {
+func NewShowUnknownToolResponseBody(res *types.Problem) *ShowUnknownToolResponseBody {
 	body := &ShowUnknownToolResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
@@ -776,12 +977,52 @@ func NewShowUnknownToolResponseBody(res *tools.Problem) *ShowUnknownToolResponse
 			body.Nearest[i] = val
 		}
 	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
+	return body
+}
+
+// NewShowForbiddenResponseBody builds the HTTP response body from the result
+// of the "show" endpoint of the "tools" service.
+func NewShowForbiddenResponseBody(res *types.Problem) *ShowForbiddenResponseBody {
+	body := &ShowForbiddenResponseBody{
+		Type:      res.Type,
+		Title:     res.Title,
+		Status:    res.Status,
+		Detail:    res.Detail,
+		Code:      res.Code,
+		RequestID: res.RequestID,
+	}
+	if res.Nearest != nil {
+		body.Nearest = make([]string, len(res.Nearest))
+		for i, val := range res.Nearest {
+			body.Nearest[i] = val
+		}
+	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
 	return body
 }
 
 // NewShowInternalResponseBody builds the HTTP response body from the result of
 // the "show" endpoint of the "tools" service.
-func NewShowInternalResponseBody(res *tools.Problem) *ShowInternalResponseBody {
+func NewShowInternalResponseBody(res *types.Problem) *ShowInternalResponseBody {
 	body := &ShowInternalResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
@@ -796,12 +1037,22 @@ func NewShowInternalResponseBody(res *tools.Problem) *ShowInternalResponseBody {
 			body.Nearest[i] = val
 		}
 	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
 	return body
 }
 
 // NewCallInvalidParameterResponseBody builds the HTTP response body from the
 // result of the "call" endpoint of the "tools" service.
-func NewCallInvalidParameterResponseBody(res *tools.Problem) *CallInvalidParameterResponseBody {
+func NewCallInvalidParameterResponseBody(res *types.Problem) *CallInvalidParameterResponseBody {
 	body := &CallInvalidParameterResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
@@ -816,12 +1067,22 @@ func NewCallInvalidParameterResponseBody(res *tools.Problem) *CallInvalidParamet
 			body.Nearest[i] = val
 		}
 	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
 	return body
 }
 
 // NewCallUnknownToolResponseBody builds the HTTP response body from the result
 // of the "call" endpoint of the "tools" service.
-func NewCallUnknownToolResponseBody(res *tools.Problem) *CallUnknownToolResponseBody {
+func NewCallUnknownToolResponseBody(res *types.Problem) *CallUnknownToolResponseBody {
 	body := &CallUnknownToolResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
@@ -836,12 +1097,22 @@ func NewCallUnknownToolResponseBody(res *tools.Problem) *CallUnknownToolResponse
 			body.Nearest[i] = val
 		}
 	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
 	return body
 }
 
 // NewCallUnknownRunResponseBody builds the HTTP response body from the result
 // of the "call" endpoint of the "tools" service.
-func NewCallUnknownRunResponseBody(res *tools.Problem) *CallUnknownRunResponseBody {
+func NewCallUnknownRunResponseBody(res *types.Problem) *CallUnknownRunResponseBody {
 	body := &CallUnknownRunResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
@@ -856,12 +1127,22 @@ func NewCallUnknownRunResponseBody(res *tools.Problem) *CallUnknownRunResponseBo
 			body.Nearest[i] = val
 		}
 	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
 	return body
 }
 
 // NewCallRunEndedResponseBody builds the HTTP response body from the result of
 // the "call" endpoint of the "tools" service.
-func NewCallRunEndedResponseBody(res *tools.Problem) *CallRunEndedResponseBody {
+func NewCallRunEndedResponseBody(res *types.Problem) *CallRunEndedResponseBody {
 	body := &CallRunEndedResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
@@ -876,12 +1157,22 @@ func NewCallRunEndedResponseBody(res *tools.Problem) *CallRunEndedResponseBody {
 			body.Nearest[i] = val
 		}
 	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
 	return body
 }
 
 // NewCallPayloadTooLargeResponseBody builds the HTTP response body from the
 // result of the "call" endpoint of the "tools" service.
-func NewCallPayloadTooLargeResponseBody(res *tools.Problem) *CallPayloadTooLargeResponseBody {
+func NewCallPayloadTooLargeResponseBody(res *types.Problem) *CallPayloadTooLargeResponseBody {
 	body := &CallPayloadTooLargeResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
@@ -896,12 +1187,22 @@ func NewCallPayloadTooLargeResponseBody(res *tools.Problem) *CallPayloadTooLarge
 			body.Nearest[i] = val
 		}
 	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
 	return body
 }
 
 // NewCallRunFullResponseBody builds the HTTP response body from the result of
 // the "call" endpoint of the "tools" service.
-func NewCallRunFullResponseBody(res *tools.Problem) *CallRunFullResponseBody {
+func NewCallRunFullResponseBody(res *types.Problem) *CallRunFullResponseBody {
 	body := &CallRunFullResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
@@ -916,12 +1217,22 @@ func NewCallRunFullResponseBody(res *tools.Problem) *CallRunFullResponseBody {
 			body.Nearest[i] = val
 		}
 	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
 	return body
 }
 
 // NewCallTooManyCallsResponseBody builds the HTTP response body from the
 // result of the "call" endpoint of the "tools" service.
-func NewCallTooManyCallsResponseBody(res *tools.Problem) *CallTooManyCallsResponseBody {
+func NewCallTooManyCallsResponseBody(res *types.Problem) *CallTooManyCallsResponseBody {
 	body := &CallTooManyCallsResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
@@ -936,12 +1247,22 @@ func NewCallTooManyCallsResponseBody(res *tools.Problem) *CallTooManyCallsRespon
 			body.Nearest[i] = val
 		}
 	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
 	return body
 }
 
 // NewCallUnavailableResponseBody builds the HTTP response body from the result
 // of the "call" endpoint of the "tools" service.
-func NewCallUnavailableResponseBody(res *tools.Problem) *CallUnavailableResponseBody {
+func NewCallUnavailableResponseBody(res *types.Problem) *CallUnavailableResponseBody {
 	body := &CallUnavailableResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
@@ -956,12 +1277,52 @@ func NewCallUnavailableResponseBody(res *tools.Problem) *CallUnavailableResponse
 			body.Nearest[i] = val
 		}
 	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
+	return body
+}
+
+// NewCallForbiddenResponseBody builds the HTTP response body from the result
+// of the "call" endpoint of the "tools" service.
+func NewCallForbiddenResponseBody(res *types.Problem) *CallForbiddenResponseBody {
+	body := &CallForbiddenResponseBody{
+		Type:      res.Type,
+		Title:     res.Title,
+		Status:    res.Status,
+		Detail:    res.Detail,
+		Code:      res.Code,
+		RequestID: res.RequestID,
+	}
+	if res.Nearest != nil {
+		body.Nearest = make([]string, len(res.Nearest))
+		for i, val := range res.Nearest {
+			body.Nearest[i] = val
+		}
+	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
 	return body
 }
 
 // NewCallInternalResponseBody builds the HTTP response body from the result of
 // the "call" endpoint of the "tools" service.
-func NewCallInternalResponseBody(res *tools.Problem) *CallInternalResponseBody {
+func NewCallInternalResponseBody(res *types.Problem) *CallInternalResponseBody {
 	body := &CallInternalResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
@@ -976,6 +1337,16 @@ func NewCallInternalResponseBody(res *tools.Problem) *CallInternalResponseBody {
 			body.Nearest[i] = val
 		}
 	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
 	return body
 }
 
@@ -988,7 +1359,7 @@ func NewShowPayload(tool string) *tools.ShowPayload {
 }
 
 // NewCallPayload builds a tools service call endpoint payload.
-func NewCallPayload(body json.RawMessage, tool string, run *string, lang *string, acceptLanguage *string) *tools.CallPayload {
+func NewCallPayload(body json.RawMessage, tool string, run *string, lang *string, repair *string, ask *bool, approve *string, acceptLanguage *string, idempotencyKey *string) *tools.CallPayload {
 	v := body
 	res := &tools.CallPayload{
 		Arguments: v,
@@ -996,7 +1367,11 @@ func NewCallPayload(body json.RawMessage, tool string, run *string, lang *string
 	res.Tool = tool
 	res.Run = run
 	res.Lang = lang
+	res.Repair = repair
+	res.Ask = ask
+	res.Approve = approve
 	res.AcceptLanguage = acceptLanguage
+	res.IdempotencyKey = idempotencyKey
 
 	return res
 }
