@@ -5,7 +5,7 @@ GO ?= go
 LDFLAGS := -s -w
 LANGUAGE ?= en
 
-.PHONY: help demo test build serve gen deps check race fuzz bench-validate bench-heal clean
+.PHONY: help demo test build serve gen deps check race fuzz bench-validate bench-heal test-mcp bench-mcp clean
 
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -13,7 +13,7 @@ help: ## What there is
 demo: deps build ## Run the main job on a local page full of failures, narrated (make demo LANGUAGE=ko)
 	@bin/toolsvc --lang $(LANGUAGE) demo
 
-test: deps check ## Everything: formatting, vet, generated code, all tests
+test: deps check mcp-deps ## Everything: formatting, vet, generated code, all tests
 	$(GO) test -timeout 25m ./...
 
 check: ## Formatting, vet, and that gen/ is what the design says
@@ -38,11 +38,21 @@ gen: ## Generate gen/ and docs/reference/tools.md from design/, and what the exa
 	$(GO) run ./tools/docgen
 	$(GO) generate ./examples/orders
 
+.PHONY: mcp-deps
+mcp-deps: # The npm packages of test/mcp; says so where npm cannot be reached, and the tests with them are skipped
+	@scripts/mcp-deps.sh
+
 deps: ## Install Chromium and tesseract where they are missing
 	@scripts/deps.sh
 
 bench-validate: ## Decode and validate payloads, beside encoding/json with Goa's validators and a JSON Schema engine
 	$(GO) test ./toolset/codegen -run '^$$' -bench Validate
+
+test-mcp: deps mcp-deps build ## MCP with the official suite and real clients and servers, from npm
+	TOOLSVC_BIN=$(CURDIR)/bin/toolsvc $(GO) test -timeout 25m -count 1 -v ./test/mcp
+
+bench-mcp: deps mcp-deps build ## What an agent waits for over MCP, beside Playwright MCP and chrome-devtools-mcp (make bench-mcp N=50)
+	$(GO) run ./bench/mcp -n $(or $(N),20)
 
 bench-heal: deps ## Every failure page, with and without healing (make bench-heal N=30)
 	$(GO) run ./bench/heal -n $(or $(N),3)
