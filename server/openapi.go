@@ -90,7 +90,7 @@ func describeByHand(doc, paths object) {
 	paths["/v1/artifacts/{digest}"] = object{"get": object{
 		"tags": []any{"runs"}, "operationId": "getArtifact", "summary": "Get a screenshot or a file",
 		"description": "Get an artifact by its content digest, as results, verdicts and events name it. It never changes.",
-		"parameters": []any{object{"name": "digest", "in": "path", "required": true, "description": "Its digest", "schema": object{"type": "string", "pattern": digestPattern.String()}}},
+		"parameters":  []any{object{"name": "digest", "in": "path", "required": true, "description": "Its digest", "schema": object{"type": "string", "pattern": digestPattern.String()}}},
 		"responses": object{
 			"200": object{"description": "The artifact, with its own media type.", "content": object{"*/*": object{"schema": object{}}}},
 			"304": object{"description": "The client has it already."},

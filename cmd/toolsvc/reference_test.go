@@ -115,6 +115,7 @@ func variables(app *kong.Application) [][2]string {
 		add(code("toolsvc "+c.Path()), c.Flags)
 	}
 	return append(vs, [][2]string{
+		{tokensVariable, "the tokens themselves instead of a file of them; `;` may stand for the end of a line"},
 		{"XDG_STATE_HOME", "the state directory is `toolsvc` in it, unless a flag or `TOOLSVC_STATE_DIR` says otherwise"},
 		{"TEMPORAL_ADDRESS", "Temporal's own environment configuration: a cluster to use instead of the embedded Temporal; see [operations](../operations.md#a-temporal-cluster-instead)"},
 		{"NO_COLOR", "when set, the narration has no colours; so with `TERM=dumb`"},

@@ -8,7 +8,10 @@ import (
 	"net"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"toolsvc/server"
+	"toolsvc/server/auth"
 	"toolsvc/server/mcp"
 	"toolsvc/stack"
 )
@@ -22,10 +25,15 @@ type serveCmd struct {
 	EndBrowser bool     `help:"End the browser with the server. Otherwise it goes on, so that a restarted server finds its tabs again."`
 	MCPAsk     bool     `name:"mcp-ask" help:"Open questions also for MCP clients that cannot show them." env:"TOOLSVC_MCP_ASK"`
 	AllowHost  []string `help:"Host names under which a reverse proxy may reach the HTTP surface." env:"TOOLSVC_ALLOW_HOST"`
+	exposure
 }
 
 func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 	log := slog.New(slog.NewTextHandler(std.err, nil))
+	tokens, config, err := c.open(c.HTTP, c.GRPC)
+	if err != nil {
+		return err
+	}
 	httpL, err := listen(ctx, c.HTTP)
 	if err != nil {
 		return err
@@ -63,13 +71,15 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err != nil {
 		return &exit{exitInfrastructure, err}
 	}
-	surface, err := mcp.New(mcp.Options{Service: s.Service, Registry: s.Service.Registry, Events: s.Store, Artifacts: s.Store, Key: key,
-		Language: common.lang(nil), Ask: c.MCPAsk, Version: version(), Logger: log})
+	surface, err := mcp.New(mcp.Options{Service: auth.Guard(s.Service), Registry: s.Service.Registry, Events: s.Store, Artifacts: s.Store, Key: key,
+		Language: common.lang(nil), Ask: c.MCPAsk, Version: version(), Logger: log,
+		Extend: func(srv *sdk.Server, _ *mcp.Surface) { srv.AddReceivingMiddleware(auth.MCPMiddleware(caller(tokens))) }})
 	if err != nil {
 		return &exit{exitInfrastructure, err}
 	}
 	servers.to = surface
-	srv, err := server.New(server.Options{Caller: s.Service, Registry: s.Service.Registry, Events: s.Store, Artifacts: s.Store, MCP: surface.Handler(), Ready: s.Ready, AllowedHosts: c.AllowHost, Logger: log})
+	srv, err := server.New(server.Options{Caller: s.Service, Registry: s.Service.Registry, Events: s.Store, Artifacts: s.Store, MCP: surface.Handler(), Ready: s.Ready, AllowedHosts: c.AllowHost,
+		Tokens: tokens, TLS: config, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -82,7 +92,7 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 		case <-ctx.Done():
 		}
 	}()
-	fmt.Fprintf(std.err, "HTTP      http://%s\ngRPC      %s\nMCP       http://%s/mcp\n", httpL.Addr(), grpcL.Addr(), httpL.Addr())
+	fmt.Fprintf(std.err, "HTTP      %s://%s\ngRPC      %s\nMCP       %s://%s/mcp\n", scheme(config), httpL.Addr(), grpcL.Addr(), scheme(config), httpL.Addr())
 	if s.UIURL != "" {
 		fmt.Fprintf(std.err, "Temporal  %s\n", s.UIURL)
 	}
@@ -96,15 +106,8 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 	return nil
 }
 
-// listen refuses what is not loopback: other addresses need authentication and TLS, which a proxy in front has to bring.
+// listen takes an address.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, usage("address %q: %w; write host:port, such as 127.0.0.1:7070", addr, err)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, usage("address %q is not loopback: calls are not authenticated yet, so put a proxy with authentication and TLS in front", addr)
-	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	var lc net.ListenConfig

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"toolsvc/planner"
+	"toolsvc/server/auth"
 	"toolsvc/store"
 	"toolsvc/tool"
 )
@@ -124,10 +125,14 @@ func (s *Surface) refused(req tool.Request, err error) *tool.Result {
 		res.Error, res.RetryHint = tool.NewErrorWithCause(f, message, err), hint
 	}
 	var unknown *planner.UnknownToolError
+	var forbidden *auth.ForbiddenError
 	switch {
 	case errors.As(err, &unknown):
 		m := unknown.Error() + " Nothing was called."
 		fail(tool.ToolUnavailable, m, tool.HintStop(req.Tool, tool.ReasonPolicyDenied, m))
+	case errors.As(err, &forbidden):
+		m := forbidden.Error() + ". Nothing was done."
+		fail(tool.PolicyDenied, m, tool.HintStop(req.Tool, tool.ReasonPolicyDenied, m))
 	case errors.Is(err, planner.ErrQuestionClosed):
 		m := "The question is not open any more: it was answered, has expired, or never was. Nothing was changed; look at the run with run_get."
 		fail(tool.PreconditionFailed, m, tool.HintStop(req.Tool, tool.ReasonCancelled, m))
