@@ -13,7 +13,10 @@ import (
 
 // Backups take the workspace back to where an attempt at a stage began. Each method may be called again after a crash.
 type Backups interface {
-	Begin(ctx context.Context, runID, callID string, attempt int) (token string, err error)
+	// Begin backs the workspace up before an attempt.
+	Begin(ctx context.Context, runID, callID string, attempt int) error
+	// Token names the backup of an attempt.
+	Token(callID string, attempt int) string
 	// Observe records what the attempt left, right after it ended.
 	Observe(ctx context.Context, token string) error
 	Rollback(ctx context.Context, token string) (tool.Rollback, error)
@@ -106,7 +109,7 @@ func (a *Activities) StageBegin(ctx context.Context, in StageInput) (StageBegun,
 		return out, fmt.Errorf("keep the evidence: %w", err)
 	}
 	if a.Backups != nil {
-		if _, err := a.Backups.Begin(ctx, at.RunID, at.Step.CallID, at.dispatch()); err != nil {
+		if err := a.Backups.Begin(ctx, at.RunID, at.Step.CallID, at.dispatch()); err != nil {
 			return fail(&tool.Failed{Failure: tool.ToolUnavailable, Message: "the workspace could not be backed up, so nothing was done: " + err.Error(), Cause: err})
 		}
 	}
@@ -129,10 +132,8 @@ func (a *Activities) StageEnd(ctx context.Context, in StageInput) (Report, error
 		return rep.failed(ctx, err), nil
 	}
 	token := ""
-	if a.Backups != nil { // the same token as at the beginning
-		if token, err = a.Backups.Begin(ctx, at.RunID, at.Step.CallID, at.dispatch()); err != nil {
-			return rep, fmt.Errorf("find the stage's backup: %w", err)
-		}
+	if a.Backups != nil {
+		token = a.Backups.Token(at.Step.CallID, at.dispatch())
 		if err := a.Backups.Observe(ctx, token); err != nil {
 			return rep, fmt.Errorf("look at what the stage changed: %w", err)
 		}

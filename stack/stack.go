@@ -51,6 +51,8 @@ type Options struct {
 	Choose   memory.Chooser
 	// Gemini says how to reach the model; what it leaves open comes from the environment (GEMINI_API_KEY, …). Without a key there is none.
 	Gemini gemini.Options
+	// Workspace is the folder that the terminal and document tools work in; "" leaves these tools out: they say that they are unavailable.
+	Workspace string
 	// Toolsets are served beside toolsvc's own.
 	Toolsets []Toolset
 	Logger   *slog.Logger
@@ -102,6 +104,11 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 		return s, err
 	}
 	executors := map[string]tool.Executor{"browser": s.Browser}
+	work, err := s.openWorkspace(o)
+	if err != nil {
+		return s, err
+	}
+	work.addTo(executors)
 	for _, t := range o.Toolsets {
 		executors[t.Specs[0].ID.Toolset()] = t.Executor
 	}
@@ -126,6 +133,7 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	s.onClose(s.Browser.Shutdown)
 	activities := &planner.Activities{Sealer: sealer, Registry: reg, Executors: executors, Journal: s.Store, Artifacts: s.Store, Events: s.Store, Log: s.Store, RunURL: runURL}
 	useModel(activities, model)
+	work.use(activities)
 	w := planner.NewWorker(s.Client.Client, activities)
 	if err := w.Start(); err != nil {
 		return s, fmt.Errorf("start the worker: %w", err)

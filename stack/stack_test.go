@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"toolsvc/bench/gym"
+	"toolsvc/executors/terminal"
 	"toolsvc/gemini"
 	"toolsvc/gemini/geminitest"
 	"toolsvc/narration"
@@ -33,9 +34,11 @@ var (
 	shared *Stack // of all tests here: a real Temporal and a real Chromium
 	site   *gym.Server
 	model  *geminitest.Server // the shared stack's model
+	folder string             // the shared stack's workspace
 )
 
 func TestMain(m *testing.M) {
+	terminal.Supervise()
 	flag.Parse()
 	code, err := withStack(m)
 	if err != nil {
@@ -56,11 +59,15 @@ func withStack(m *testing.M) (code int, err error) {
 	}
 	defer site.Close() //nolint:errcheck // it served what it had to
 	ctx := context.Background()
+	folder = filepath.Join(dir, "workspace")
+	if err = os.Mkdir(folder, 0o700); err != nil {
+		return 1, err
+	}
 	if model, err = geminitest.Serve("127.0.0.1:0", &geminitest.Script{}); err != nil {
 		return 1, err
 	}
 	defer model.Close()
-	if shared, err = Open(ctx, Options{StateDir: dir, Ephemeral: true, MaxSessions: 16, Gemini: gemini.Options{BaseURL: model.URL()}}); err != nil {
+	if shared, err = Open(ctx, Options{StateDir: filepath.Join(dir, "state"), Ephemeral: true, MaxSessions: 16, Workspace: folder, Gemini: gemini.Options{BaseURL: model.URL()}}); err != nil {
 		return 1, err
 	}
 	code = m.Run()

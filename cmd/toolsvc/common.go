@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"toolsvc/planner"
 	"toolsvc/stack"
@@ -18,6 +19,7 @@ type Common struct {
 	Lang            string  `help:"Language of the narration: en, ko or ja. The plan's, or en, when it is not given." enum:",en,ko,ja" default:"" env:"TOOLSVC_LANG"`
 	Chromium        string  `help:"The browser's program; found on the PATH when empty." env:"TOOLSVC_CHROMIUM"`
 	Scale           float64 `help:"Device pixels per CSS pixel of pages." default:"1" env:"TOOLSVC_SCALE"`
+	Workspace       string  `help:"The folder that the terminal and document tools work in, and that is backed up around their actions. The working directory when empty, unless that is your home or holds the state directory; none leaves these tools out." env:"TOOLSVC_WORKSPACE" placeholder:"folder"`
 	GeminiURL       string  `name:"gemini-url" help:"Where the Gemini API is, when it is not Google's: a proxy, or the fake of gemini/geminitest. The key comes from GEMINI_API_KEY." env:"TOOLSVC_GEMINI_URL"`
 	GeminiModel     string  `name:"gemini-model" help:"Which of its models." env:"TOOLSVC_GEMINI_MODEL"`
 	Verbose         bool    `help:"Log what happens inside, to standard error." short:"v"`
@@ -54,10 +56,32 @@ func (c *Common) logger(std streams) *slog.Logger {
 	return slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{Level: level}))
 }
 
+// workspace is the folder to work in; "" for none.
+func (c *Common) workspace() string {
+	if c.Workspace != "" {
+		if c.Workspace == "none" {
+			return ""
+		}
+		return c.Workspace
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	if home, err := os.UserHomeDir(); err == nil && home == dir {
+		return ""
+	}
+	if rel, err := filepath.Rel(dir, c.StateDir); err != nil || rel == "." || !strings.HasPrefix(rel, "..") {
+		return "" // what is kept there must not be within reach of commands
+	}
+	return dir
+}
+
 // open puts toolsvc together, or attaches to the one that serves the state directory.
 func (c *Common) open(ctx context.Context, std streams, o stack.Options) (*stack.Stack, error) {
 	o.StateDir, o.TemporalAddress, o.Namespace = c.StateDir, c.TemporalAddress, c.Namespace
 	o.ChromiumPath, o.DeviceScaleFactor, o.Logger = c.Chromium, c.Scale, c.logger(std)
+	o.Workspace = c.workspace()
 	o.Gemini.BaseURL, o.Gemini.Model = c.GeminiURL, c.GeminiModel
 	s, err := stack.Open(ctx, o)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"toolsvc/executors/terminal"
 )
 
 // Exit statuses.
@@ -69,6 +71,7 @@ type streams struct {
 }
 
 func main() {
+	terminal.Supervise() // commands have supervisors: this program, started anew
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], streams{os.Stdout, os.Stderr}))

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"toolsvc/executors/terminal"
 	"toolsvc/planner"
 	"toolsvc/tool"
 )
@@ -19,6 +20,7 @@ import (
 const asProgram = "TOOLSVC_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	terminal.Supervise()
 	if os.Getenv(asProgram) != "" {
 		main()
 		return
@@ -34,7 +36,7 @@ func program(ctx context.Context, t *testing.T, stateDir string, args ...string)
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(ctx, exe, args...)
-	cmd.Env = append(os.Environ(), asProgram+"=1", "TOOLSVC_STATE_DIR="+stateDir)
+	cmd.Env = append(os.Environ(), asProgram+"=1", "TOOLSVC_STATE_DIR="+stateDir, "TOOLSVC_WORKSPACE=none")
 	return cmd
 }
 
