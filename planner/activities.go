@@ -85,7 +85,7 @@ func (a *Activities) with(ctx context.Context, in AttemptInput, f func(context.C
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go beat(ctx)
-	at := &attempter{journal: a.Journal, artifacts: a.Artifacts, progress: func(ctx context.Context) { a.narrate(ctx, in.RunID, attemptVerifies(in)) }}
+	at := &attempter{journal: a.Journal, artifacts: a.Artifacts, documents: a.Documents, progress: func(ctx context.Context) { a.narrate(ctx, in.RunID, attemptVerifies(in)) }}
 	return f(ctx, at, exec, &tool.Call{ID: in.Step.CallID, RunID: in.RunID, Step: in.Number, Spec: spec, Args: payload, Raw: in.Step.Arguments}, conds), nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"toolsvc/store"
@@ -41,6 +42,8 @@ type Artifacts interface {
 type attempter struct {
 	journal   Journal
 	artifacts Artifacts
+	// documents answers conditions that name files; nil without a workspace.
+	documents Documents
 	// progress is told when the attempt turns to verifying.
 	progress func(ctx context.Context)
 }
@@ -65,7 +68,7 @@ func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.
 	}()
 
 	if conds.HasPreconditions() {
-		now, err := att.Observe(limited, conds.Needs())
+		now, err := a.observe(limited, att, conds.Needs())
 		if err != nil {
 			return rep.failed(limited, err)
 		}
@@ -78,7 +81,7 @@ func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.
 		return rep.failed(limited, err)
 	}
 	rep.Record.Phase = tool.PhaseResolved
-	before, err := att.Observe(limited, conds.Needs())
+	before, err := a.observe(limited, att, conds.Needs())
 	if err != nil {
 		return rep.failed(limited, err)
 	}
@@ -134,11 +137,11 @@ func (a *attempter) verify(ctx, limited context.Context, att tool.Attempt, call 
 	deadline := time.Now().Add(patience)
 	for wait := patienceFirst; ; wait = min(2*wait, patienceMax) {
 		var err error
-		if after, err = att.Observe(limited, conds.Needs()); err != nil {
+		if after, err = a.observe(limited, att, conds.Needs()); err != nil {
 			return rep.failed(limited, err)
 		}
 		v = conds.Judge(before, after, result)
-		if !worthWaiting(class, v.Verdict, out.Effect) || time.Now().After(deadline) || !pause(limited, wait) {
+		if out.Final || !worthWaiting(class, v.Verdict, out.Effect) || time.Now().After(deadline) || !pause(limited, wait) {
 			break
 		}
 	}
@@ -159,8 +162,11 @@ func (a *attempter) verify(ctx, limited context.Context, att tool.Attempt, call 
 		return rep
 	}
 	rep.Record.Message = v.Explanation
-	if rep.Record.Failure == tool.NoEffect {
+	switch {
+	case rep.Record.Failure == tool.NoEffect:
 		rep.Record.Message = "The action had no effect: " + out.Proof
+	case out.Proof != "" && !strings.Contains(v.Explanation, out.Proof):
+		rep.Record.Message += " " + out.Proof // what is known of it besides: the end of a command's errors, say
 	}
 	if learnt != "" {
 		rep.Record.Message += " " + learnt
@@ -170,6 +176,23 @@ func (a *attempter) verify(ctx, limited context.Context, att tool.Attempt, call 
 		a.rollBack(ctx, att, &rep, v)
 	}
 	return rep
+}
+
+// observe collects evidence, with the files that conditions name where the executor does not know of files.
+func (a *attempter) observe(ctx context.Context, att tool.Attempt, needs tool.Needs) (*tool.Evidence, error) {
+	e, err := att.Observe(ctx, needs)
+	if err != nil || a.documents == nil || len(needs.Documents) == 0 || e.Values["documents"] != nil {
+		return e, err
+	}
+	docs, err := a.documents.Observe(ctx, needs)
+	if err != nil {
+		return nil, fmt.Errorf("look at the files that the conditions name: %w", err)
+	}
+	if e.Values == nil {
+		e.Values = map[string]any{}
+	}
+	e.Values["documents"] = docs
+	return e, nil
 }
 
 // learnLimit bounds the learning from a verdict.

@@ -89,6 +89,8 @@ type Outcome struct {
 	Effect Effect
 	// Proof says in one sentence why the effect is what it is.
 	Proof string
+	// Final: the action has ended, and what follows from it is there. Looking again later would show the same, or somebody else's doing.
+	Final bool
 }
 
 // Rollback is what a rollback came to.

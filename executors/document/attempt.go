@@ -213,14 +213,14 @@ func (a *attempt) Settle(ctx context.Context) (tool.Outcome, error) {
 func (a *attempt) settle(ctx context.Context) (tool.Outcome, error) {
 	if !a.act.writes() {
 		r, err := a.answer(ctx)
-		return tool.Outcome{Result: r, Effect: tool.EffectNone, Proof: "Nothing was written."}, err
+		return tool.Outcome{Result: r, Effect: tool.EffectNone, Proof: "Nothing was written.", Final: true}, err
 	}
 	f, err := a.x.root.Read(a.act.path)
 	if err != nil {
 		return tool.Outcome{}, err
 	}
 	c := a.change
-	out := tool.Outcome{Result: a.written()}
+	out := tool.Outcome{Result: a.written(), Final: true}
 	switch {
 	case !a.wrote:
 		out.Effect, out.Proof = tool.EffectNone, fmt.Sprintf("%s held the result already (%s), so nothing was written.", c.before.file.Path, short(c.digest))

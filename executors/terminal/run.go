@@ -140,7 +140,7 @@ func (a *runAttempt) conclude(r *supervise.Record) (tool.Outcome, error) {
 	}
 	res.Stdout, res.StdoutOmittedBytes = shorten(r.Stdout, l.Head, l.Tail)
 	res.Stderr, res.StderrOmittedBytes = shorten(r.Stderr, l.Head, l.Tail)
-	return tool.Outcome{Result: res, Effect: tool.EffectConfirmed, Proof: a.proof()}, nil
+	return tool.Outcome{Result: res, Effect: tool.EffectConfirmed, Proof: a.proof(), Final: true}, nil
 }
 
 // proof says in one or two sentences how the command ended.
