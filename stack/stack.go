@@ -199,7 +199,7 @@ func openBrowser(o Options, keep *store.Store) (*browser.Executor, error) {
 		remembers = memory.New(keep, nil)
 	}
 	return browser.New(browser.Options{Memory: remembers, Choose: o.Choose, StateDir: filepath.Join(o.StateDir, "browser"), ChromiumPath: o.ChromiumPath, Vision: v, Artifacts: artifacts{keep},
-		DeviceScaleFactor: o.DeviceScaleFactor, EndBrowser: o.Ephemeral, MaxSessions: o.MaxSessions})
+		Workspace: o.Workspace, DeviceScaleFactor: o.DeviceScaleFactor, EndBrowser: o.Ephemeral, MaxSessions: o.MaxSessions})
 }
 
 // artifacts lets the browser keep pictures in the store.
