@@ -78,7 +78,17 @@ func (c *connection) connect(ctx context.Context) (*sdk.ClientSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.client.Connect(ctx, t, nil)
+	session, err := c.client.Connect(ctx, t, nil)
+	if err != nil || c.backend.URL == "" {
+		return session, err
+	}
+	// Over HTTP, a tool may want arguments mirrored in headers (SEP-2243); the SDK knows that only of tools that this session has listed.
+	for _, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("list the tools: %w", err), session.Close())
+		}
+	}
+	return session, nil
 }
 
 func (c *connection) transport() (sdk.Transport, error) {

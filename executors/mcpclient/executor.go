@@ -100,6 +100,9 @@ func Open(ctx context.Context, name string, b Backend, o Options) (*Executor, er
 // Specs are the server's tools.
 func (e *Executor) Specs() []*tool.Spec { return e.specs }
 
+// ServerName is the server's own name of a tool, "" when it has none of that ID.
+func (e *Executor) ServerName(id tool.ID) string { return e.names[id] }
+
 // list asks the server for its tools.
 func (e *Executor) list(ctx context.Context) ([]*sdk.Tool, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)

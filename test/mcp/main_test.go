@@ -40,6 +40,13 @@ var program = sync.OnceValues(func() (string, error) {
 var scratch string
 
 func TestMain(m *testing.M) {
+	if os.Getenv("MCP_CONFORMANCE_SCENARIO") != "" { // started by the conformance suite, as the client that it tests
+		if err := clientMain(os.Args[len(os.Args)-1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	dir, err := os.MkdirTemp("", "toolsvc-mcp")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
