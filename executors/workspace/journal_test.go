@@ -66,7 +66,7 @@ func prepare(t *testing.T) prepared {
 func die(t *testing.T, w *Workspace) {
 	t.Helper()
 	w.stopPulse()
-	if err := w.locked.Close(); err != nil {
+	if err := errors.Join(unlock(w.locked), w.locked.Close()); err != nil {
 		t.Fatal(err)
 	}
 	w.locked = nil

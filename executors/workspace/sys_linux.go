@@ -416,6 +416,11 @@ func lock(f *os.File) error {
 	return err
 }
 
+// unlock gives the lock up at once: closing the file alone would leave it with a child that is just being started and has it open still.
+func unlock(f *os.File) error {
+	return retry(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) })
+}
+
 // Errors of the system that callers tell apart.
 func isFull(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)

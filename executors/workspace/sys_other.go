@@ -48,6 +48,7 @@ func hardlink(folder, string, folder, string) error         { return errOther }
 func clone(*os.File, *os.File) error                        { return errNoClone }
 func sameMount(folder, folder) bool                         { return false }
 func lock(*os.File) error                                   { return errOther }
+func unlock(*os.File) error                                 { return errOther }
 func touch(string) error                                    { return errOther }
 func isFull(error) bool                                     { return false }
 func notEmpty(error) bool                                   { return false }

@@ -221,7 +221,7 @@ func (w *Workspace) release() error {
 		errs = append(errs, w.root.close())
 	}
 	if w.locked != nil {
-		errs = append(errs, w.locked.Close())
+		errs = append(errs, unlock(w.locked), w.locked.Close())
 	}
 	return errors.Join(errs...)
 }
