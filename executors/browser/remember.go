@@ -193,7 +193,13 @@ func (a *attempt) contradicted(ctx context.Context, loc *located) error {
 		r.print = nil
 		return ignoreMoved(err)
 	}
-	similarity := mem.Similarity(e.Element, now.Clean())
+	is := now.Clean()
+	if was := e.Element; r.target.Name == "" && was.Name != "" && is.Name != "" && is.Name != was.Turned && mem.Opposed(was.Name, is.Name) {
+		f := a.ambiguity(ctx, []found{{ID: loc.id, Role: is.Role, Names: []string{is.Name}, frame: loc.frame}}, []int{0})
+		f.Message = fmt.Sprintf("%s was %s %q when it was last verified, and is %s now. If that one is meant, say its name.", capital(words(a.act.target)), was.Role, was.Name, loc.words)
+		return f
+	}
+	similarity := mem.Similarity(e.Element, is)
 	if similarity >= doubt {
 		return nil
 	}
@@ -359,6 +365,15 @@ func (a *attempt) learn(ctx context.Context, verdict tool.Verdict) error {
 		var now *mem.Fingerprint
 		if err := r.print.Into(ctx, &now); err != nil || now == nil {
 			return r.err // it went away before it was described: there is nothing to learn
+		}
+		if r.target.Name == "" { // only a selector can lead to an element whatever it is called
+			var after *mem.Fingerprint
+			if err := r.frame.Eval(ctx, &after, "fingerprint", a.loc.id); err == nil && after != nil && after.Name != now.Name {
+				now.Turned = after.Name
+			}
+			if e := r.entries[r.frame]; e != nil && now.Turned == "" && e.Element.Name == now.Name {
+				now.Turned = e.Element.Turned
+			}
 		}
 		return errors.Join(r.err, a.x.opts.Memory.Confirm(ctx, p, r.target, *now, r.relocated, r.entries[r.frame]))
 	case tool.VerdictFailure:

@@ -225,6 +225,29 @@ func TestDescriptionThatCameToMeanAnotherElement(t *testing.T) {
 	}
 }
 
+// A selector that leads to the opposite of what was verified is asked about; one whose element changes its name when it is acted on is not.
+func TestSelectorThatLeadsToTheOpposite(t *testing.T) {
+	t.Parallel()
+	s := remembering(t, `<main><button id=action-1 data-truth=right>Approve</button></main>`)
+	args := map[string]any{"target": map[string]any{"selector": "#action-1"}}
+	s.learn(tool.VerdictSuccess, "click", args)
+	s.redesign(`<main><button id=action-1 data-truth=wrong>Reject</button></main>`)
+	f := s.by(tool.SourceCDP, "click", args).fails(t, tool.AmbiguousTarget)
+	if s.hits() != "" || len(f.Candidates) != 1 || !strings.Contains(f.Message, "Approve") {
+		t.Errorf("clicked %q: %s", s.hits(), f.Message)
+	}
+	s.redesign(`<main><button id=action-1 data-truth=x onclick="this.textContent=this.textContent=='Play'?'Pause':'Play'">Play</button></main>`)
+	if _, err := s.memory.Erase(t.Context(), mem.Filter{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		s.learn(tool.VerdictSuccess, "click", args)
+	}
+	if got := s.hits(); got != "x x x" {
+		t.Errorf("clicked %q", got)
+	}
+}
+
 // A description that has become ambiguous is told apart when the element is as it was and the other one clearly is not.
 func TestTwinThatCameLater(t *testing.T) {
 	t.Parallel()

@@ -81,3 +81,24 @@ func Choose(want Fingerprint, have []Fingerprint) Choice {
 
 // Similarity is how alike two fingerprints are, from 0 to 1; 0 when the second is another thing.
 func Similarity(want, have Fingerprint) float64 { return compare(want, have).score }
+
+// MostSimilar is what [Choose] is measured against: the best score from [Floor] on, whatever it is called and however near the next one is.
+func MostSimilar(want Fingerprint, have []Fingerprint) Choice {
+	c := Choice{Verdict: match.NotFound}
+	for i, h := range have {
+		name := unrelated
+		if want.Name != "" && h.Name != "" {
+			name = relate(want.Name, h.Name)
+		}
+		switch s := score(want, h, name, sameLanguage(want.Lang, h.Lang, want.Name, h.Name)); {
+		case s > c.Score:
+			c.Index, c.Score, c.Next = i, s, c.Score
+		case s > c.Next:
+			c.Next = s
+		}
+	}
+	if c.Score >= Floor {
+		c.Verdict = match.Found
+	}
+	return c
+}

@@ -11,7 +11,9 @@ type Fingerprint struct {
 	Role string `json:"role"`
 	// Name is the accessible name, without what fields hold.
 	Name string `json:"name,omitempty"`
-	Tag  string `json:"tag"`
+	// Turned is the name that it took when it was acted on: "Pause" of a button "Play".
+	Turned string `json:"turned,omitempty"`
+	Tag    string `json:"tag"`
 	// Lang is the language of the page around it (BCP 47), as the page says.
 	Lang string `json:"lang,omitempty"`
 
@@ -56,7 +58,7 @@ var numbers = regexp.MustCompile(`\d(?:[ .-]?\d){5,}`)
 
 // Clean bounds the fingerprint, and takes long numbers out of its texts.
 func (f Fingerprint) Clean() Fingerprint {
-	for _, s := range []*string{&f.Name, &f.Placeholder, &f.Heading, &f.Row, &f.Before, &f.After} {
+	for _, s := range []*string{&f.Name, &f.Turned, &f.Placeholder, &f.Heading, &f.Row, &f.Before, &f.After} {
 		*s = short(numbers.ReplaceAllString(*s, "#"))
 	}
 	for _, s := range []*string{&f.Role, &f.Tag, &f.Lang, &f.ID, &f.TestID, &f.FormName, &f.Type, &f.Href} {

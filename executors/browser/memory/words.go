@@ -25,6 +25,14 @@ const (
 	same
 )
 
+// Opposed reports whether two names of a control say opposite things, or one more than the other: "Approve" and "Reject", "Delete" and
+// "Delete all".
+func Opposed(a, b string) bool {
+	a, b = fold(a), fold(b)
+	x, y := concepts(a), concepts(b)
+	return opposed(x, y) || opposed(y, x) || scoped(a, x) != scoped(b, y)
+}
+
 // similarity of a relation, for scores.
 func (r relation) similarity() float64 { return [...]float64{0, 0, 0.4, 0.85, 1}[r] }
 
@@ -38,7 +46,7 @@ func relate(a, b string) relation {
 		return same
 	}
 	x, y := concepts(a), concepts(b)
-	if opposed(x, y) || opposed(y, x) || scoped(a, x) != scoped(b, y) || numbered(x, y) {
+	if Opposed(a, b) || numbered(x, y) {
 		return contrary
 	}
 	if len(x) == 0 || len(y) == 0 {
