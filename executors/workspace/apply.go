@@ -258,16 +258,15 @@ func (r *restore) run(p *plan, again bool) (err error, undone bool) {
 	for i := range p.Steps {
 		at("restore: " + string(p.Steps[i].Do))
 		if err := r.do(&p.Steps[i]); err != nil {
-			err = &stepError{p.Steps[i], full(err)}
-			last := i
-			if again {
-				last = r.reached(p, i)
+			if again && errors.Is(err, errInWay) && (p.Steps[i].Do == doMeta || r.past(p, i)) {
+				continue // it was done before the kill, or is another file by now; what something else did to it since stands
 			}
-			if markErr := writeFile(r.dir, undoFile, []byte(strconv.Itoa(last)), true); markErr != nil {
+			err = &stepError{p.Steps[i], full(err)}
+			if markErr := writeFile(r.dir, undoFile, []byte(strconv.Itoa(i)), true); markErr != nil {
 				return errors.Join(err, markErr), false
 			}
 			at("restore: giving up")
-			undoErr := r.undo(p, last)
+			undoErr := r.undo(p, i)
 			return errors.Join(err, undoErr), undoErr == nil
 		}
 	}
@@ -305,26 +304,32 @@ func (r *restore) settle(p *plan) error {
 	return nil
 }
 
-// reached finds the last step that an earlier run, which was killed, has done: the steps are done in their order. failed could not be done now.
-func (r *restore) reached(p *plan, failed int) int {
-	for i := len(p.Steps) - 1; i > failed; i-- {
+// past reports whether an earlier run, which was killed, has done a step after this one, and so this one too: they are done in their order.
+func (r *restore) past(p *plan, step int) bool {
+	for i := step + 1; i < len(p.Steps); i++ {
 		s := &p.Steps[i]
 		path, slot, err := r.where(s)
 		if err != nil {
 			continue
 		}
+		var done bool
 		switch s.Do {
 		case doLift, doExchange:
-			if slot == s.Old {
-				return i
-			}
-		case doPlace, doLink:
-			if path == s.New && (s.Do == doLink || slot == 0) {
-				return i
-			}
+			done = slot == s.Old
+		case doPlace:
+			done = path == s.New && slot == 0
+		case doLink:
+			done = path == s.New
+		case doMeta:
+			now, err := r.w.root.lstat(s.Path)
+			done = err == nil && s.Was != nil && now.Ino == s.Was.Ino && now.perm() == s.Want.perm() && (s.WantTime == nil || now.MTime == *s.WantTime) &&
+				(s.Was.perm() != s.Want.perm() || s.WantTime != nil && s.Was.MTime != *s.WantTime)
+		}
+		if done {
+			return true
 		}
 	}
-	return failed
+	return false
 }
 
 // end removes the journal and what was displaced.
@@ -428,7 +433,7 @@ func (r *restore) do(s *step) error {
 	}
 	switch s.Do {
 	case doMeta:
-		if path == 0 {
+		if path == 0 || s.Was != nil && path != s.Was.Ino {
 			return errInWay
 		}
 		return r.w.root.setMeta(s.Path, s.Want, s.WantTime)
@@ -626,7 +631,10 @@ func (r *restore) undoStep(s *step) error {
 		if st, err := r.w.root.lstat(s.Path); err != nil || st.kind() != kindDir {
 			return nil //nolint:nilerr // it was not made, or is gone
 		}
-		return r.w.root.rmdir(s.Path)
+		if err := r.w.root.rmdir(s.Path); err != nil && !notEmpty(err) { // what others put into it since stays
+			return err
+		}
+		return nil
 	}
 	return nil
 }

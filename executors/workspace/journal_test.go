@@ -152,6 +152,37 @@ func TestARestoreThatIsInTheWayIsUndone(t *testing.T) {
 	}
 }
 
+// What something else changes between the kill and the next Open, after it was restored, stands, and the rest is finished.
+func TestWhatChangesAfterTheKillStands(t *testing.T) {
+	t.Parallel()
+	kinds := map[doing]bool{}
+	for i := 0; ; i++ {
+		p := prepare(t)
+		for i < len(p.plan.Steps) && p.plan.Steps[i].Do != doPlace && p.plan.Steps[i].Do != doLink && p.plan.Steps[i].Do != doExchange {
+			i++
+		}
+		if i >= len(p.plan.Steps) {
+			break
+		}
+		kinds[p.plan.Steps[i].Do] = true
+		for k := range p.plan.Steps {
+			if err := p.restore.do(&p.plan.Steps[k]); err != nil {
+				t.Fatalf("step %d: %v", k, err)
+			}
+		}
+		path := p.plan.Steps[i].Path
+		sh(t, p.root, `rm '`+path+`'; echo theirs > '`+path+`'`)
+		stands := withoutTimes(picture(t, p.root))
+		if got := p.reopen(t).Recovered(); len(got) != 1 || got[0].Outcome != "finished" {
+			t.Fatalf("%s changed after the kill: %+v", path, got)
+		}
+		samePicture(t, path+" changed after the kill", stands, withoutTimes(picture(t, p.root)))
+	}
+	if len(kinds) != 3 {
+		t.Errorf("only these steps were tried: %v", kinds)
+	}
+}
+
 // What was only prepared is thrown away.
 func TestOpenThrowsAwayWhatWasOnlyPrepared(t *testing.T) {
 	t.Parallel()
