@@ -52,18 +52,27 @@ func verified(req tool.Request, result string) *tool.Result {
 
 func (r *runs) Call(ctx context.Context, req tool.Request, lang string) (*tool.Result, error) {
 	r.last.Store(&req.CallID)
+	if err := r.accept(req, lang); err != nil {
+		return nil, err
+	}
+	res := r.step(ctx, req)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.results[req.CallID] = res
+	return res, nil
+}
+
+func (r *runs) accept(req tool.Request, lang string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fail != nil {
-		return nil, r.fail
+		return r.fail
 	}
 	if r.ended[req.RunID] {
-		return nil, planner.ErrRunEnded
+		return planner.ErrRunEnded
 	}
 	r.calls, r.langs = append(r.calls, req), append(r.langs, lang)
-	res := r.step(ctx, req)
-	r.results[req.CallID] = res
-	return res, nil
+	return nil
 }
 
 func (r *runs) step(ctx context.Context, req tool.Request) *tool.Result {
@@ -162,7 +171,7 @@ func (r *runs) State(_ context.Context, runID string) (*planner.State, error) {
 		if c.RunID == runID {
 			res := r.results[c.CallID]
 			st.Steps = append(st.Steps, planner.StepState{CallID: c.CallID, Tool: c.Tool, Title: string(c.Tool), Result: res})
-			if res.Question != nil {
+			if res != nil && res.Question != nil {
 				st.Questions = append(st.Questions, *res.Question)
 			}
 		}
