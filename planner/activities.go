@@ -32,6 +32,8 @@ type Activities struct {
 	Log EventLog
 	// Planner plans runs with a goal; nil when there is no model.
 	Planner Planner
+	// Verifier says what the conditions leave open; nil when there is no model.
+	Verifier Verifier
 	// Repairer lets a model correct payloads; nil when there is no model.
 	Repairer repair.Repairer
 	// RunURL leads to a run in Temporal's UI; nil when there is none.
@@ -85,7 +87,7 @@ func (a *Activities) with(ctx context.Context, in AttemptInput, f func(context.C
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go beat(ctx)
-	at := &attempter{journal: a.Journal, artifacts: a.Artifacts, documents: a.Documents, progress: func(ctx context.Context) { a.narrate(ctx, in.RunID, attemptVerifies(in)) }}
+	at := &attempter{journal: a.Journal, artifacts: a.Artifacts, documents: a.Documents, verifier: a.Verifier, progress: func(ctx context.Context) { a.narrate(ctx, in.RunID, attemptVerifies(in)) }}
 	return f(ctx, at, exec, &tool.Call{ID: in.Step.CallID, RunID: in.RunID, Step: in.Number, Spec: spec, Args: payload, Raw: in.Step.Arguments}, conds), nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"toolsvc/gemini"
 	"toolsvc/store"
 	"toolsvc/tool"
 	"toolsvc/verification"
@@ -44,6 +45,8 @@ type attempter struct {
 	artifacts Artifacts
 	// documents answers conditions that name files; nil without a workspace.
 	documents Documents
+	// verifier is the model that is asked where conditions do not decide; nil without one.
+	verifier Verifier
 	// progress is told when the attempt turns to verifying.
 	progress func(ctx context.Context)
 }
@@ -97,6 +100,10 @@ func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.
 		}
 	}
 
+	var picture *gemini.Picture
+	if a.verifier != nil && in.Verify == tool.VerifyAlways && class != tool.ReadOnly {
+		picture = pictureOf(limited, att)
+	}
 	rep.Record.Phase = tool.PhaseDispatched
 	if class != tool.ReadOnly {
 		rep.Record.Effect = tool.EffectUnknown
@@ -115,13 +122,14 @@ func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.
 	if a.progress != nil {
 		a.progress(limited)
 	}
-	return a.verify(ctx, limited, att, call, conds, class, rep, before, beforeDigest, out)
+	return a.verify(ctx, limited, att, call, conds, in, rep, before, beforeDigest, picture, out)
 }
 
 // verify judges fresh evidence, patiently, and rolls back a proven failure. limited bounds the looking; ctx lets a rollback happen
 // although the attempt's own time is over.
-func (a *attempter) verify(ctx, limited context.Context, att tool.Attempt, call *tool.Call, conds *verification.Conditions, class tool.EffectClass,
-	rep Report, before *tool.Evidence, beforeDigest string, out tool.Outcome) Report {
+func (a *attempter) verify(ctx, limited context.Context, att tool.Attempt, call *tool.Call, conds *verification.Conditions, in AttemptInput,
+	rep Report, before *tool.Evidence, beforeDigest string, picture *gemini.Picture, out tool.Outcome) Report {
+	class := in.Step.Class
 	rep.Record.Effect, rep.Proof = out.Effect, out.Proof
 	var result json.RawMessage
 	if out.Result != nil {
@@ -149,6 +157,7 @@ func (a *attempter) verify(ctx, limited context.Context, att tool.Attempt, call 
 	if err != nil {
 		return rep.failed(limited, err)
 	}
+	v, rep.Usage = a.opine(limited, att, call, in, v, before, after, picture)
 	v.Evidence = tool.EvidenceRefs{Before: beforeDigest, After: afterDigest}
 	rep.Verification = &v
 	rep.Record.Failure = classify(class, v.Verdict, out.Effect)
@@ -315,7 +324,7 @@ func (a *attempter) reconcile(ctx context.Context, exec tool.Executor, call *too
 		return rep.failed(ctx, lost)
 	}
 	defer att.Close() //nolint:errcheck // nothing was held but a look at the page
-	rep = a.verify(ctx, limited, att, call, conds, class, rep, before, tool.Digest(mark.Evidence), out)
+	rep = a.verify(ctx, limited, att, call, conds, in, rep, before, tool.Digest(mark.Evidence), nil, out)
 	rep.Record.DurationMS = time.Since(start).Milliseconds()
 	if rep.Record.Failure == tool.VerificationUncertain || rep.Record.Failure == tool.VerificationFailed && !rep.Record.RolledBack {
 		rep.Record.Failure, rep.Record.Message = lost.Failure, lost.Message+". "+rep.Record.Message

@@ -41,6 +41,11 @@ func Conclude(spec *tool.Spec, c Conclusion) *tool.Result {
 	last := c.Reports[len(c.Reports)-1]
 	for _, rep := range c.Reports {
 		r.Attempts = append(r.Attempts, rep.Record)
+		r.Telemetry.InputTokens += rep.Usage.InputTokens
+		r.Telemetry.OutputTokens += rep.Usage.OutputTokens
+		if v := rep.Verification; v != nil && v.Opinion != nil {
+			r.Telemetry.Model = v.Opinion.Model
+		}
 	}
 	if c.Decision.Action == ActionDone {
 		r.Result, r.Verification = last.Result, last.Verification

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"toolsvc/gemini"
 	"toolsvc/tool"
 )
 
@@ -204,6 +205,9 @@ type AttemptInput struct {
 	Plan     tool.Plan `json:"plan"`
 	// Round counts the waits of the step before this attempt: each round has a dispatch record of its own.
 	Round int `json:"round,omitempty"`
+	// Verify and Threshold are those of the run's policy.
+	Verify    tool.VerifyMode `json:"verify,omitempty"`
+	Threshold float64         `json:"threshold,omitempty"`
 }
 
 // dispatch is the number under which the attempt's dispatch is recorded.
@@ -224,4 +228,6 @@ type Report struct {
 	What string `json:"what,omitempty"`
 	// Proof says why the effect is what it is.
 	Proof string `json:"proof,omitempty"`
+	// Usage is what asking a model about it cost.
+	Usage gemini.Usage `json:"usage,omitzero"`
 }

@@ -530,7 +530,7 @@ func (r *run) attemptOrStage(ctx workflow.Context, s Step, number int, plan tool
 
 // attempt makes one attempt; when the worker that made it is lost, what became of it is found out by observing.
 func (r *run) attempt(ctx workflow.Context, s Step, number int, plan tool.Plan, round int) (Report, error) {
-	in := AttemptInput{RunID: r.in.RunID, Language: r.in.Language, Step: s, Number: number, Steps: len(r.state.Steps), Plan: plan, Round: round}
+	in := AttemptInput{RunID: r.in.RunID, Language: r.in.Language, Step: s, Number: number, Steps: len(r.state.Steps), Plan: plan, Round: round, Verify: r.in.Policy.Verify, Threshold: r.in.Policy.Threshold}
 	limit, summary := in.limit(), in.summary()
 	actx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: limit,

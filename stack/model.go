@@ -29,6 +29,7 @@ func useModel(a *planner.Activities, c *gemini.Client) {
 	}
 	a.Planner = planner.Gemini{Client: c}
 	a.Repairer = repairer{c}
+	a.Verifier = c
 }
 
 // repairer lets Gemini correct payloads.

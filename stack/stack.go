@@ -100,7 +100,11 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	if err := s.reachTemporal(ctx, o); err != nil {
 		return s, err
 	}
-	if s.Browser, err = openBrowser(o, s.Store); err != nil {
+	model, err := openModel(o.Gemini)
+	if err != nil {
+		return s, err
+	}
+	if s.Browser, err = openBrowser(o, s.Store, model); err != nil {
 		return s, err
 	}
 	executors := map[string]tool.Executor{"browser": s.Browser}
@@ -117,10 +121,6 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 			return ""
 		}
 		return temporalclient.RunURL(s.UIURL, s.namespace, workflowID, "")
-	}
-	model, err := openModel(o.Gemini)
-	if err != nil {
-		return s, err
 	}
 	sealer, err := openSealer(o.StateDir)
 	if err != nil {
@@ -189,10 +189,10 @@ func (s *Stack) Ready(ctx context.Context) error { return s.Client.Ping(ctx) }
 func (s *Stack) Failed() <-chan error { return s.failed }
 
 // openBrowser makes the browser's executor; Chromium itself starts with the first call.
-func openBrowser(o Options, keep *store.Store) (*browser.Executor, error) {
+func openBrowser(o Options, keep *store.Store, model *gemini.Client) (*browser.Executor, error) {
 	var v vision.Grounder
 	if !o.NoVision {
-		v = ocr.New(ocr.Options{})
+		v = newSeer(ocr.New(ocr.Options{}), model)
 	}
 	var remembers *memory.Memory
 	if !o.NoMemory {

@@ -102,3 +102,9 @@ type Rollback struct {
 	// Refused says why nothing, or not everything, was undone.
 	Refused string `json:"refused,omitempty"`
 }
+
+// Pictured is an attempt whose world can be seen: a model that verifies is shown the picture.
+type Pictured interface {
+	// Picture is a PNG of what a person would see now, without secrets, with the number of its pixels for each CSS pixel.
+	Picture(ctx context.Context) (png []byte, scale float64, err error)
+}

@@ -56,6 +56,19 @@ const (
 	ApproveDeny ApproveMode = "deny"
 )
 
+// VerifyMode says when a model is asked to verify.
+type VerifyMode string
+
+// The modes.
+const (
+	VerifyUndecided VerifyMode = ""
+	VerifyAlways    VerifyMode = "always"
+	VerifyNever     VerifyMode = "never"
+)
+
+// DefaultThreshold is the least confidence of a model's verdict that counts.
+const DefaultThreshold = 0.7
+
 // Bounds of a policy's numbers, and what holds when one is 0.
 const (
 	DefaultMaxCalls    = 500
@@ -75,6 +88,11 @@ type Policy struct {
 	Ask bool `json:"ask,omitempty" yaml:"ask,omitempty"`
 	// Approve says what becomes of calls that need an approval; "" means ask.
 	Approve ApproveMode `json:"approve,omitempty" yaml:"approve,omitempty"`
+	// Verify says when a model is asked whether an action came to what was meant: "" where the conditions do not decide, "always" beside
+	// them too, "never" not at all. A model never overrules a condition that failed.
+	Verify VerifyMode `json:"verify,omitempty" yaml:"verify,omitempty"`
+	// Threshold is the least confidence of a model's verdict that counts, between 0 and 1; 0 means [DefaultThreshold].
+	Threshold float64 `json:"threshold,omitempty" yaml:"threshold,omitempty"`
 	// Allow and Deny list tools, as patterns of path.Match ("browser.*"). Deny wins; an empty Allow allows all.
 	Allow []string `json:"allow,omitempty" yaml:"allow,omitempty"`
 	Deny  []string `json:"deny,omitempty" yaml:"deny,omitempty"`
@@ -114,6 +132,7 @@ func (p Policy) Or(q Policy) Policy {
 	p.Repair = cmp.Or(p.Repair, q.Repair)
 	p.Approve = cmp.Or(p.Approve, q.Approve)
 	p.Ask = p.Ask || q.Ask
+	p.Verify, p.Threshold = cmp.Or(p.Verify, q.Verify), cmp.Or(p.Threshold, q.Threshold)
 	p.Allow, p.Deny = append(slices.Clone(p.Allow), q.Allow...), append(slices.Clone(p.Deny), q.Deny...)
 	p.MaxCalls, p.MaxFailures = cmp.Or(p.MaxCalls, q.MaxCalls), cmp.Or(p.MaxFailures, q.MaxFailures)
 	p.TimeBudgetMS, p.TokenBudget = cmp.Or(p.TimeBudgetMS, q.TimeBudgetMS), cmp.Or(p.TokenBudget, q.TokenBudget)
@@ -153,6 +172,14 @@ func (p Policy) Validate(at string) Issues {
 	case "", ApproveAsk, ApproveAllow, ApproveDeny:
 	default:
 		add("approve", "enum", fmt.Sprintf("approve is %q; it must be ask, allow or deny.", p.Approve), "ask", "allow", "deny")
+	}
+	switch p.Verify {
+	case VerifyUndecided, VerifyAlways, VerifyNever:
+	default:
+		add("verify", "enum", fmt.Sprintf("verify is %q; it must be always or never, or left out.", p.Verify), "always", "never")
+	}
+	if p.Threshold < 0 || p.Threshold > 1 {
+		add("threshold", "maximum", fmt.Sprintf("threshold is %v; it must be between 0 and 1.", p.Threshold))
 	}
 	for name, list := range map[string][]string{"allow": p.Allow, "deny": p.Deny} {
 		for i, pat := range list {

@@ -37,6 +37,18 @@ type Verification struct {
 	Explanation string       `json:"explanation"`
 	Checks      []Check      `json:"checks"`
 	Evidence    EvidenceRefs `json:"evidence"`
+	// Opinion is what a model thinks, where one was asked; nil otherwise.
+	Opinion *Opinion `json:"opinion,omitempty"`
+}
+
+// Opinion is a model's verdict beside that of the conditions.
+type Opinion struct {
+	Model       string  `json:"model"`
+	Verdict     Verdict `json:"verdict"`
+	Confidence  float64 `json:"confidence"`
+	Explanation string  `json:"explanation"`
+	// Agrees: the conditions, by themselves, came to the same verdict.
+	Agrees bool `json:"agrees"`
 }
 
 // Failed lists the names of the checks that did not pass.

@@ -37,6 +37,7 @@ func (a *attempt) groundVision(ctx context.Context) (*located, error) {
 		return nil, tool.Failf(tool.ToolUnavailable, "pictures cannot be read: %w", err)
 	}
 	q := vision.Query{Name: str(t.Name), Description: str(t.Description), Within: str(t.Within), Near: str(t.Near), Role: str(t.Role)}
+	ctx = vision.WithRun(ctx, a.call.RunID)
 	end := time.Now().Add(visionPatience)
 	for last := []byte(nil); ; {
 		shot, err := a.tab.Screenshot(ctx, nil)

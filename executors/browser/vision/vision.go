@@ -111,6 +111,19 @@ type Candidate struct {
 	Near string
 }
 
+type runKey struct{}
+
+// WithRun says for which run a grounder is asked, so that what it may use can be bounded by run.
+func WithRun(ctx context.Context, runID string) context.Context {
+	return context.WithValue(ctx, runKey{}, runID)
+}
+
+// RunOf is the run of [WithRun]; "" without one.
+func RunOf(ctx context.Context) string {
+	id, _ := ctx.Value(runKey{}).(string)
+	return id
+}
+
 // Grounder finds targets in screenshots. Implementations are safe for use by
 // several goroutines.
 type Grounder interface {
