@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -90,8 +91,32 @@ func serve(t *testing.T, args ...string) *serving {
 	t.Helper()
 	s := &serving{t: t, dir: t.TempDir(), addr: freeAddress(t), args: args}
 	s.start()
-	t.Cleanup(func() { s.end(os.Interrupt) })
+	t.Cleanup(func() {
+		s.end(os.Interrupt)
+		s.endBrowser()
+	})
 	return s
+}
+
+// endBrowser ends the browser that a killed toolsvc left for the next one, by its folder: nobody else uses that.
+func (s *serving) endBrowser() {
+	found, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		s.t.Error(err)
+	}
+	for _, path := range found {
+		line, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(line), s.dir) {
+			continue // it has ended, or is somebody else's
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil {
+			continue
+		}
+		if p, err := os.FindProcess(pid); err == nil {
+			_ = p.Kill() // it may have ended just now
+		}
+	}
 }
 
 func freeAddress(t testing.TB) string {
