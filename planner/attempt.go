@@ -308,6 +308,9 @@ func (a *attempter) reconcile(ctx context.Context, exec tool.Executor, call *too
 	if class.Repeatable() {
 		lost.Failure = tool.WorkerLost
 	}
+	if in.After != "" {
+		lost.Failure, lost.Message = in.After, fmt.Sprintf("the attempt ended with %s after the dispatch, and what can be observed does not tell whether it had its effect", in.After)
+	}
 	rec, ok := exec.(tool.Reconciler)
 	if !ok {
 		return rep.failed(ctx, lost)

@@ -205,6 +205,8 @@ type AttemptInput struct {
 	Plan     tool.Plan `json:"plan"`
 	// Round counts the waits of the step before this attempt: each round has a dispatch record of its own.
 	Round int `json:"round,omitempty"`
+	// After is what the attempt ended with, where it ended after its dispatch without knowing what became of it; "" where its worker was lost.
+	After tool.Failure `json:"after,omitempty"`
 	// Verify and Threshold are those of the run's policy.
 	Verify    tool.VerifyMode `json:"verify,omitempty"`
 	Threshold float64         `json:"threshold,omitempty"`

@@ -541,13 +541,37 @@ func (r *run) attempt(ctx workflow.Context, s Step, number int, plan tool.Plan, 
 	})
 	var rep Report
 	err := workflow.ExecuteActivity(actx, activityAttempt, in).Get(ctx, &rep)
-	if err == nil {
+	if err == nil && !unresolved(rep.Record) {
 		return rep, nil
+	}
+	if err == nil { // it is known how far it came, but not what became of it: look
+		in.After = rep.Record.Failure
+		seen, err := r.reconcile(ctx, in)
+		switch {
+		case err != nil && (temporal.IsCanceledError(err) || ctx.Err() != nil):
+			return rep, err
+		case err != nil || seen.Record.Effect == tool.EffectUnknown:
+			return rep, nil
+		}
+		seen.Record.DurationMS += rep.Record.DurationMS
+		return seen, nil
 	}
 	if temporal.IsCanceledError(err) || ctx.Err() != nil {
 		return rep, err
 	}
 	return r.reconcile(ctx, in)
+}
+
+// unresolved reports an attempt that ended after its dispatch, by a failure that says nothing of the effect.
+func unresolved(a tool.AttemptRecord) bool {
+	if !a.Phase.Dispatched() || a.Effect != tool.EffectUnknown {
+		return false
+	}
+	switch a.Failure {
+	case tool.Timeout, tool.FrameGone, tool.BrowserCrashed, tool.ToolUnavailable:
+		return true
+	}
+	return false
 }
 
 // reconcile finds out, by observing, what became of an attempt.

@@ -231,6 +231,53 @@ func TestRunReconcilesALostWorker(t *testing.T) {
 	}
 }
 
+// An attempt that ran out of time after its dispatch is followed by a look: what became of it decides, not that it took too long.
+func TestRunLooksAfterATimeout(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		failure  tool.Failure
+		observe  func(AttemptInput) Report
+		attempts int
+		looks    int
+		ok       bool
+	}{
+		{"it had its effect", tool.Timeout, verified, 1, 1, true},
+		{"nobody knows", tool.Timeout, func(in AttemptInput) Report {
+			rec := in.record()
+			rec.Phase, rec.Effect, rec.Failure = tool.PhaseDispatched, tool.EffectUnknown, in.After
+			return Report{Record: rec}
+		}, 1, 1, false},
+		{"it had none", tool.FrameGone, func(in AttemptInput) Report {
+			rec := in.record()
+			rec.Effect, rec.Failure, rec.Message = tool.EffectNone, tool.NoEffect, "nothing happened"
+			return Report{Record: rec}
+		}, 2, 1, true},
+		{"a failure that says enough", tool.VerificationUncertain, verified, 1, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			made := 0
+			w := newWorld(t, func(in AttemptInput) (Report, error) {
+				if made++; made > 1 {
+					return verified(in), nil
+				}
+				rec := in.record()
+				rec.Phase, rec.Effect, rec.Failure, rec.Message = tool.PhaseDispatched, tool.EffectUnknown, c.failure, "it took too long"
+				return Report{Record: rec}, nil
+			}, func(in AttemptInput) (Report, error) { return c.observe(in), nil })
+			w.ExecuteWorkflow(Run, script(step("a", tool.Reversible)))
+			res := w.state(t).Steps[0].Result
+			if made != c.attempts || len(w.reconcile) != c.looks || res.OK() != c.ok {
+				t.Errorf("%d attempts, %d looks, %+v", made, len(w.reconcile), res)
+			}
+			if !c.ok && c.looks > 0 && res.Error.Code != c.failure {
+				t.Errorf("it is told as %s", res.Error.Code)
+			}
+		})
+	}
+}
+
 func TestRunExpectsAFailure(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
