@@ -650,7 +650,7 @@ var _ = Toolset("browser", func() {
 				Default(10000)
 			})
 			Required("function")
-			Example(Val{"function": "() => document.querySelectorAll('li').length"})
+			Example(Val{"function": "() => document.links.length"})
 		})
 		Return(func() {
 			Attribute("value", String, "What it returned, as JSON text, at most 100,000 characters of it; undefined is null")

@@ -5052,7 +5052,7 @@ var EvaluateSpec = &tool.Spec{
   ],
   "additionalProperties": false
 }`),
-	Example: json.RawMessage(`{"function":"() => document.querySelectorAll('li').length"}`),
+	Example: json.RawMessage(`{"function":"() => document.links.length"}`),
 	Decode: func(text []byte) (tool.Payload, tool.Issues) {
 		v, issues := tool.Decode(text, documentEvaluatePayload, decodeEvaluatePayload)
 		if issues != nil {
