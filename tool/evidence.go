@@ -41,6 +41,19 @@ type Artifact struct {
 	Name      string `json:"name"`       // what it shows: "screenshot"
 	MediaType string `json:"media_type"` // "image/png"
 	Digest    string `json:"digest"`     // "sha256:…"
+	// Mark says where on the picture the action is aimed; nil when it is aimed at nothing on it.
+	Mark *Mark `json:"mark,omitempty"`
+}
+
+// Mark is a place on a picture, in pixels of the picture from its top left corner: the point that is acted on, and the box of the element,
+// whose width and height are 0 when it is not known.
+type Mark struct {
+	X      float64 `json:"x"`
+	Y      float64 `json:"y"`
+	Left   float64 `json:"left"`
+	Top    float64 `json:"top"`
+	Width  float64 `json:"width"`
+	Height float64 `json:"height"`
 }
 
 // Evidence is what was observed at one moment, as plain JSON values. A deterministic verdict depends on nothing else.

@@ -1,0 +1,252 @@
+// The page of one run.
+import { h, add, fill, data, time, took, icon, web, set } from './dom.js';
+import { t, label } from './i18n.js';
+import { state, chip } from './badges.js';
+import { Stream } from './stream.js';
+import { Step, healed, recalled } from './step.js';
+import { Asked } from './question.js';
+import { Narration, Now } from './narration.js';
+import { problem } from './problem.js';
+import * as api from './api.js';
+
+const calm = 300; // milliseconds after an event before the state is asked for
+
+export class RunPage {
+  #run; #state = null; #steps = []; #byCall = new Map(); #asked = new Map(); #results = new Map();
+  #narration = new Narration(); #now = new Now(); #stream = null; #due = 0; #loading = false; #again = false; #cost = calm; #wait = 1000; #link = null;
+  #head; #facts; #controls; #message; #questions; #list; #healing; #connection; #stepsTitle; #answer;
+
+  constructor(run, main) {
+    this.#run = run;
+    this.#head = h('div', { class: 'run-title' }, h('h1', { tabindex: '-1' }, run));
+    this.#facts = h('p', { class: 'facts' });
+    this.#connection = h('span', { class: 'connection', role: 'status' });
+    this.#controls = h('div', { class: 'controls', role: 'group', 'aria-label': t('controls.title') });
+    this.#message = h('div', { class: 'messages', role: 'alert' });
+    this.#questions = h('section', { class: 'asks', 'aria-labelledby': 'asks-title', hidden: true }, h('h2', { id: 'asks-title', tabindex: '-1' }, t('asks.title')));
+    this.#answer = h('section', { class: 'answer', hidden: true });
+    this.#healing = h('section', { class: 'healing', hidden: true });
+    this.#list = h('ol', { class: 'steps' });
+    this.#stepsTitle = h('h2', { id: 'steps-title', tabindex: '-1' }, t('steps.title'));
+    fill(main, h('div', { class: 'run-head' }, h('p', { class: 'back' }, h('a', { href: '/' }, '← ', t('runs.title'))), this.#head, this.#facts, h('div', { class: 'bar' }, this.#controls, this.#connection)),
+      this.#message, this.#now.element, this.#questions,
+      h('div', { class: 'columns' }, h('section', { class: 'steps-part', 'aria-labelledby': 'steps-title' }, this.#answer, this.#healing, h('div', { class: 'bar' }, this.#stepsTitle), this.#list),
+        this.#narration.element));
+    document.title = `${run} · toolsvc`;
+    this.#load();
+  }
+
+  async #load() {
+    if (this.#loading) {
+      this.#again = true;
+      return;
+    }
+    this.#loading = true;
+    const began = performance.now();
+    try {
+      this.#show(await api.showRun(this.#run));
+      fill(this.#message);
+      this.#wait = 1000;
+      this.#stream ??= new Stream(this.#run, (events) => this.#take(events), (s) => this.#connected(s));
+    } catch (e) {
+      if (!(e instanceof api.Refused)) throw e; // a mistake in this page
+      fill(this.#message, problem(e));
+      if (e.status === 0 || e.status === 429 || e.status >= 500) { // it may pass
+        setTimeout(() => this.#load(), this.#wait);
+        this.#wait = Math.min(2 * this.#wait, 30000);
+      }
+    } finally {
+      this.#loading = false;
+      this.#cost = Math.max(calm, 5 * (performance.now() - began)); // a state that takes long is asked for seldom
+      if (this.#again) {
+        this.#again = false;
+        this.#soon();
+      }
+    }
+  }
+
+  // soon asks for the state, once for all that happens in the meantime.
+  #soon() {
+    if (this.#due) return;
+    this.#due = setTimeout(() => {
+      this.#due = 0;
+      this.#load();
+    }, this.#cost);
+  }
+
+  #take(events) {
+    const said = [];
+    let stale = false;
+    for (const { kind, data: d } of events) {
+      if (kind === 'narration') {
+        said.push(d);
+        if (d.step > this.#steps.length) stale = true;
+        const step = this.#steps[d.step - 1];
+        if (step && !step.result) step.doing(d.text, this.#state.language);
+        continue;
+      }
+      stale = true;
+      if (kind === 'tool_result') this.#ended(d);
+      else if (kind === 'run') this.#outcome(d.outcome);
+      else if (d.how) this.#closed(d.question?.id);
+    }
+    if (said.length) {
+      this.#narration.append(said);
+      this.#now.show(said.at(-1), this.#state.language);
+    }
+    if (stale) this.#soon();
+  }
+
+  #ended(result) {
+    if (!result.call_id || result.status) return;
+    this.#results.set(result.call_id, result);
+    const step = this.#byCall.get(result.call_id);
+    if (step && !step.result) {
+      step.update({ ...step.step, status: result.error ? (step.step.expect_failure === result.error.code ? 'verified' : 'failed') : 'verified', result }, this.#state.language);
+      this.#sum();
+    }
+  }
+
+  #outcome(outcome) {
+    if (!outcome || !this.#state || this.#state.outcome === outcome) return;
+    if (this.#state.outcome !== 'running' && outcome === 'running') return; // of the past, read again
+    this.#state.outcome = outcome;
+    this.#title();
+    this.#buttons();
+  }
+
+  #show(s) {
+    const first = this.#state === null;
+    this.#state = s;
+    this.#narration.speaks(s.language);
+    this.#link ??= (s.steps || []).map((st) => web(st.result?.run_link?.url)).find(Boolean) ?? null;
+    this.#title();
+    this.#buttons();
+    (s.steps || []).forEach((st, i) => {
+      let step = this.#steps[i];
+      if (!step) {
+        step = new Step(i + 1);
+        this.#steps.push(step);
+        this.#list.append(step.element);
+      }
+      this.#byCall.set(st.call_id, step);
+      const kept = this.#results.get(st.call_id);
+      step.update(kept && !st.result ? { ...st, result: kept } : st, s.language);
+    });
+    this.#sum();
+    this.#ask(s.questions || []);
+    this.#said(s);
+    if (first) {
+      const failed = this.#steps.find((x) => x.step.status === 'failed');
+      if (failed) failed.details.open = true;
+      if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+    }
+  }
+
+  #title() {
+    const s = this.#state;
+    const name = s.title || s.goal || s.run_id;
+    const paused = s.paused && s.outcome === 'running';
+    const waits = s.questions?.length && s.outcome === 'running';
+    fill(this.#head, h('h1', { tabindex: '-1', dir: 'auto', lang: s.language }, name), paused ? state('outcome', 'paused') : waits ? state('outcome', 'waiting') : state('outcome', s.outcome));
+    document.title = `${waits ? '● ' : ''}${name} · toolsvc`;
+    const link = this.#link;
+    fill(this.#facts, h('code', {}, s.run_id), s.began ? [' · ', time(s.began)] : null, ' · ', label('kind', s.kind), s.model ? [' · ', data(s.model)] : null,
+      s.tokens ? [' · ', t('run.tokens', { n: s.tokens })] : null, s.waited_ms ? [' · ', t('run.waited'), ' ', took(s.waited_ms)] : null,
+      s.with_people_ms ? [' · ', t('run.people'), ' ', took(s.with_people_ms)] : null,
+      link ? [' · ', h('a', { href: link, target: '_blank', rel: 'noopener noreferrer' }, icon('link'), t('temporal'), h('span', { class: 'hidden' }, t('opens.new')))] : null);
+  }
+
+  #buttons() {
+    const s = this.#state;
+    const want = s.outcome !== 'running' ? '' : s.paused ? 'resume cancel' : 'pause cancel';
+    if (this.#controls.dataset.want === want) return;
+    const focused = this.#controls.contains(document.activeElement);
+    this.#controls.dataset.want = want;
+    fill(this.#controls, want.split(' ').filter(Boolean).map((what) => h('button', { type: 'button', class: what === 'cancel' ? 'danger' : '', 'data-control': what, onclick: (e) => this.#control(what, e.currentTarget) }, t(`controls.${what}`))));
+    if (focused) (this.#controls.querySelector('button') || this.#head.querySelector('h1')).focus();
+  }
+
+  async #control(what, button) {
+    if (what === 'cancel' && !button.dataset.sure) { // a second press means it
+      button.dataset.sure = 'yes';
+      fill(button, t('controls.cancel.sure'));
+      button.addEventListener('blur', () => {
+        delete button.dataset.sure;
+        fill(button, t('controls.cancel'));
+      }, { once: true });
+      return;
+    }
+    if (button.getAttribute('aria-disabled')) return;
+    button.setAttribute('aria-disabled', 'true');
+    try {
+      await api.control(this.#run, what);
+      await this.#load();
+    } catch (e) {
+      fill(this.#message, problem(e));
+    } finally {
+      button.removeAttribute('aria-disabled');
+    }
+  }
+
+  #ask(questions) {
+    for (const q of questions) {
+      if (this.#asked.has(q.id)) continue;
+      const asked = new Asked(q, () => this.#load());
+      this.#asked.set(q.id, asked);
+      this.#questions.append(asked.element);
+    }
+    for (const id of this.#asked.keys()) if (!questions.some((q) => q.id === id)) this.#closed(id);
+    this.#questions.hidden = this.#asked.size === 0;
+  }
+
+  #closed(id) {
+    const asked = this.#asked.get(id);
+    if (!asked) return;
+    this.#asked.delete(id);
+    const focused = asked.element.contains(document.activeElement);
+    asked.element.remove();
+    this.#questions.hidden = this.#asked.size === 0;
+    if (this.#state) {
+      this.#state.questions = (this.#state.questions || []).filter((q) => q.id !== id);
+      this.#title();
+    }
+    if (focused) ([...this.#asked.values()][0]?.heading || this.#stepsTitle).focus(); // the focus is not lost with what held it
+  }
+
+  // sum tells in numbers how the run stands, and lists what was healed.
+  #sum() {
+    const of = (status) => this.#steps.filter((s) => s.step.status === status).length;
+    const parts = ['verified', 'failed', 'running', 'waiting', 'queued', 'skipped'].map((status) => [status, of(status)]).filter(([, n]) => n);
+    fill(this.#stepsTitle, t('steps.title'), ' ', parts.map(([status, n]) => h('span', { class: `tally is-${status}` }, n, ' ', t(`status.${status}`))));
+    const items = [];
+    for (const s of this.#steps) {
+      const r = s.result;
+      if (!r) continue;
+      const item = (what, ...rest) => items.push(h('li', {}, h('a', { href: `#step-${s.number}` }, t('narration.place', { step: s.number })), ' ', what, ' ', rest));
+      const first = r.attempts?.[0];
+      if (healed(r)) item(chip('chip.healed', null, 'good'), label('failure', first?.failure || 'no_effect'), ' → ', label('badge', r.attempts.at(-1).source));
+      for (const p of r.repairs || []) item(chip('chip.repaired', { n: 1 }), h('code', { class: 'break' }, p.path || '/'), ' ', p.from ? h('del', {}, data(p.from)) : null, ' → ', p.to ? h('ins', {}, data(p.to)) : t('repairs.removed'));
+      for (const a of r.attempts || []) if (a.rolled_back) item(chip('chip.rolled_back'), t('rollback.attempt', { attempt: a.number }), ' ', label('failure', a.failure || 'verification_failed'));
+      if (recalled(r)) item(chip('chip.remembered'), data(recalled(r)));
+    }
+    this.#healing.hidden = items.length === 0;
+    if (!items.length || this.#healing.dataset.n === String(items.length)) return;
+    const open = this.#healing.querySelector('details')?.open ?? items.length <= 6;
+    this.#healing.dataset.n = items.length;
+    fill(this.#healing, h('details', { open }, h('summary', {}, h('h2', {}, t('healing.title', { n: items.length }))), h('ul', {}, items)));
+  }
+
+  #said(s) {
+    this.#answer.hidden = !s.answer && !(s.goal && s.title);
+    fill(this.#answer, s.goal && s.title ? [h('h2', {}, t('run.goal')), h('p', { dir: 'auto', class: 'quote' }, s.goal)] : null,
+      s.answer ? [h('h2', {}, t('run.answer')), h('p', { dir: 'auto', class: 'quote' }, s.answer)] : null, s.finalized ? h('p', { class: 'hint' }, data(s.finalized)) : null);
+  }
+
+  #connected(s) {
+    set(this.#connection, 'class', `connection is-${s}`);
+    set(this.#connection, 'data-state', s);
+    fill(this.#connection, t(`connection.${s}`));
+    if (s === 'over') this.#soon();
+  }
+}
