@@ -13,6 +13,7 @@ import (
 	"toolsvc/server"
 	"toolsvc/server/auth"
 	"toolsvc/server/mcp"
+	"toolsvc/server/page"
 	"toolsvc/stack"
 )
 
@@ -78,7 +79,11 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 		return &exit{exitInfrastructure, err}
 	}
 	servers.to = surface
-	srv, err := server.New(server.Options{Caller: s.Service, Registry: s.Service.Registry, Events: s.Store, Artifacts: s.Store, MCP: surface.Handler(), Ready: s.Ready, AllowedHosts: c.AllowHost,
+	live, err := page.New()
+	if err != nil {
+		return &exit{exitInfrastructure, err}
+	}
+	srv, err := server.New(server.Options{Caller: s.Service, Page: live, Registry: s.Service.Registry, Events: s.Store, Artifacts: s.Store, MCP: surface.Handler(), Ready: s.Ready, AllowedHosts: c.AllowHost,
 		Tokens: tokens, TLS: config, Logger: log})
 	if err != nil {
 		return err
