@@ -159,7 +159,19 @@ var verificationType = Type("Verification", func() {
 	Field(4, "explanation", String, "Why, in words")
 	Field(5, "checks", ArrayOf(checkType), "Every condition with what was expected and what was observed", alwaysThere("checks"))
 	Field(6, "evidence", evidenceType)
+	Field(7, "opinion", opinionType)
 	Required("verdict", "confidence", "threshold", "explanation", "evidence")
+})
+
+var opinionType = Type("Opinion", func() {
+	shared()
+	Description("What a model thinks, where one was asked.")
+	Field(1, "model", String, "The model")
+	Field(2, "verdict", String, "Its verdict: success, failure or uncertain")
+	Field(3, "confidence", Float64, "From 0 to 1")
+	Field(4, "explanation", String, "Why, in words")
+	Field(5, "agrees", Boolean, "Whether the conditions, by themselves, came to the same verdict")
+	Required("model", "verdict", "confidence", "explanation", "agrees")
 })
 
 var checkType = Type("Check", func() {

@@ -50,21 +50,21 @@ func (s *Server) grpcServer(ofTools *tools.Endpoints, ofRuns *runs.Endpoints, at
 	}
 	srv := grpc.NewServer(opts...)
 	t := toolsgrpc.New(ofTools, nil)
-	t.CallH = goagrpc.NewUnaryHandler(ofTools.Call, plainly(toolsgrpc.DecodeCallRequest), toolsgrpc.EncodeCallResponse)
+	t.CallH = unary(ofTools.Call, toolsgrpc.DecodeCallRequest, toolsgrpc.EncodeCallResponse)
 	toolspb.RegisterToolsServer(srv, t)
 	r := runsgrpc.New(ofRuns, nil, nil)
-	r.StartH = goagrpc.NewUnaryHandler(ofRuns.Start, plainly(runsgrpc.DecodeStartRequest), runsgrpc.EncodeStartResponse)
-	r.ListH = goagrpc.NewUnaryHandler(ofRuns.List, plainly(runsgrpc.DecodeListRequest), runsgrpc.EncodeListResponse)
-	r.ShowH = goagrpc.NewUnaryHandler(ofRuns.Show, plainly(runsgrpc.DecodeShowRequest), runsgrpc.EncodeShowResponse)
-	r.AppendH = goagrpc.NewUnaryHandler(ofRuns.Append, plainly(runsgrpc.DecodeAppendRequest), runsgrpc.EncodeAppendResponse)
-	r.ResultH = goagrpc.NewUnaryHandler(ofRuns.Result, plainly(runsgrpc.DecodeResultRequest), runsgrpc.EncodeResultResponse)
-	r.WatchH = goagrpc.NewStreamHandler(ofRuns.Watch, plainly(runsgrpc.DecodeWatchRequest))
-	r.ArtifactH = goagrpc.NewStreamHandler(ofRuns.Artifact, plainly(runsgrpc.DecodeArtifactRequest))
-	r.AnswerH = goagrpc.NewUnaryHandler(ofRuns.Answer, plainly(runsgrpc.DecodeAnswerRequest), runsgrpc.EncodeAnswerResponse)
-	r.ApproveH = goagrpc.NewUnaryHandler(ofRuns.Approve, plainly(runsgrpc.DecodeApproveRequest), runsgrpc.EncodeApproveResponse)
-	r.PauseH = goagrpc.NewUnaryHandler(ofRuns.Pause, plainly(runsgrpc.DecodePauseRequest), runsgrpc.EncodePauseResponse)
-	r.ResumeH = goagrpc.NewUnaryHandler(ofRuns.Resume, plainly(runsgrpc.DecodeResumeRequest), runsgrpc.EncodeResumeResponse)
-	r.CancelH = goagrpc.NewUnaryHandler(ofRuns.Cancel, plainly(runsgrpc.DecodeCancelRequest), runsgrpc.EncodeCancelResponse)
+	r.StartH = unary(ofRuns.Start, runsgrpc.DecodeStartRequest, runsgrpc.EncodeStartResponse)
+	r.ListH = unary(ofRuns.List, runsgrpc.DecodeListRequest, runsgrpc.EncodeListResponse)
+	r.ShowH = unary(ofRuns.Show, runsgrpc.DecodeShowRequest, runsgrpc.EncodeShowResponse)
+	r.AppendH = unary(ofRuns.Append, runsgrpc.DecodeAppendRequest, runsgrpc.EncodeAppendResponse)
+	r.ResultH = unary(ofRuns.Result, runsgrpc.DecodeResultRequest, runsgrpc.EncodeResultResponse)
+	r.WatchH = stream{goagrpc.NewStreamHandler(ofRuns.Watch, runsgrpc.DecodeWatchRequest), runsgrpc.DecodeWatchRequest}
+	r.ArtifactH = stream{goagrpc.NewStreamHandler(ofRuns.Artifact, runsgrpc.DecodeArtifactRequest), runsgrpc.DecodeArtifactRequest}
+	r.AnswerH = unary(ofRuns.Answer, runsgrpc.DecodeAnswerRequest, runsgrpc.EncodeAnswerResponse)
+	r.ApproveH = unary(ofRuns.Approve, runsgrpc.DecodeApproveRequest, runsgrpc.EncodeApproveResponse)
+	r.PauseH = unary(ofRuns.Pause, runsgrpc.DecodePauseRequest, runsgrpc.EncodePauseResponse)
+	r.ResumeH = unary(ofRuns.Resume, runsgrpc.DecodeResumeRequest, runsgrpc.EncodeResumeResponse)
+	r.CancelH = unary(ofRuns.Cancel, runsgrpc.DecodeCancelRequest, runsgrpc.EncodeCancelResponse)
 	runspb.RegisterRunsServer(srv, r)
 	h := health.NewServer()
 	healthpb.RegisterHealthServer(srv, h)
@@ -75,16 +75,45 @@ func (s *Server) grpcServer(ofTools *tools.Endpoints, ofRuns *runs.Endpoints, at
 	return srv, h
 }
 
-// plainly answers wrong parameters in the same words as HTTP.
-func plainly(decode goagrpc.RequestDecoder) goagrpc.RequestDecoder {
-	return func(ctx context.Context, v any, md metadata.MD) (any, error) {
-		payload, err := decode(ctx, v, md)
-		var invalid *goa.ServiceError
-		if errors.As(err, &invalid) {
-			return nil, invalidParameter(ctx, invalid)
-		}
-		return payload, err
+// checked is a handler of Goa's that answers wrong parameters with a problem, in the same words as HTTP. Goa itself would answer with
+// text only.
+type checked struct {
+	goagrpc.UnaryHandler
+	decode goagrpc.RequestDecoder
+}
+
+func unary(endpoint goa.Endpoint, decode goagrpc.RequestDecoder, encode goagrpc.ResponseEncoder) goagrpc.UnaryHandler {
+	return checked{goagrpc.NewUnaryHandler(endpoint, decode, encode), decode}
+}
+
+func (h checked) Handle(ctx context.Context, message any) (any, error) {
+	if err := check(ctx, h.decode, message); err != nil {
+		return nil, err
 	}
+	return h.UnaryHandler.Handle(ctx, message)
+}
+
+// stream does the same for streams.
+type stream struct {
+	goagrpc.StreamHandler
+	decode goagrpc.RequestDecoder
+}
+
+func (h stream) Decode(ctx context.Context, message any) (any, error) {
+	if err := check(ctx, h.decode, message); err != nil {
+		return nil, err
+	}
+	return h.StreamHandler.Decode(ctx, message)
+}
+
+func check(ctx context.Context, decode goagrpc.RequestDecoder, message any) error {
+	md, _ := metadata.FromIncomingContext(ctx)
+	_, err := decode(ctx, message, md)
+	var invalid *goa.ServiceError
+	if errors.As(err, &invalid) {
+		return invalidParameter(ctx, invalid)
+	}
+	return nil // any other error is met again
 }
 
 // logUnary writes one line about each request.

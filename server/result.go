@@ -105,6 +105,9 @@ func wireVerification(v *tool.Verification) *types.Verification {
 	w := &types.Verification{Verdict: string(v.Verdict), Confidence: v.Confidence, Threshold: v.Threshold, Explanation: v.Explanation,
 		Checks:   []*types.Check{},
 		Evidence: &types.EvidenceRefs{Before: optional(v.Evidence.Before), After: optional(v.Evidence.After)}}
+	if o := v.Opinion; o != nil {
+		w.Opinion = &types.Opinion{Model: o.Model, Verdict: string(o.Verdict), Confidence: o.Confidence, Explanation: o.Explanation, Agrees: o.Agrees}
+	}
 	for _, c := range v.Checks {
 		x := &types.Check{Name: c.Name, Condition: c.Condition, Expected: c.Expected, Observed: c.Observed, Passed: c.Passed}
 		if c.Undecided {

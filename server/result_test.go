@@ -43,7 +43,7 @@ func samples(t *testing.T) []*tool.Result {
 			"rollback":{"performed":true,"restored_to":"before attempt 1","failed_checks":["x","y"]}}`),
 		Verification: &tool.Verification{Verdict: tool.VerdictUncertain, Confidence: 0.25, Threshold: 0.75, Explanation: "because", Checks: []tool.Check{
 			{Name: "n", Condition: "c", Expected: "e", Observed: "o", Passed: true}, {Name: "n2", Condition: "c2", Expected: "e2", Observed: "o2", Undecided: true}},
-			Evidence: tool.EvidenceRefs{Before: "sha256:1", After: "sha256:2"}},
+			Evidence: tool.EvidenceRefs{Before: "sha256:1", After: "sha256:2"}, Opinion: &tool.Opinion{Model: "m", Verdict: tool.VerdictFailure, Confidence: 0.5, Explanation: "so", Agrees: true}},
 		Attempts: []tool.AttemptRecord{
 			{Number: 1, Source: tool.SourceAX, Input: tool.InputMouse, Phase: tool.PhaseSettled, Effect: tool.EffectConfirmed, Failure: tool.WrongTarget, Message: "m", RolledBack: true, DurationMS: 12},
 			{Number: 2, Source: tool.SourceVision, Phase: tool.PhaseStarted, Effect: tool.EffectNone}},

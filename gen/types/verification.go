@@ -20,4 +20,5 @@ type Verification struct {
 	// Every condition with what was expected and what was observed
 	Checks   []*Check `json:"checks"`
 	Evidence *EvidenceRefs
+	Opinion  *Opinion
 }

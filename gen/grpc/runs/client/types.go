@@ -4439,6 +4439,9 @@ func svcTypesVerificationToRunspbVerification(v *types.Verification) *runspb.Ver
 	if v.Evidence != nil {
 		res.Evidence = svcTypesEvidenceRefsToRunspbEvidenceRefs(v.Evidence)
 	}
+	if v.Opinion != nil {
+		res.Opinion = svcTypesOpinionToRunspbOpinion(v.Opinion)
+	}
 
 	return res
 }
@@ -4449,6 +4452,23 @@ func svcTypesEvidenceRefsToRunspbEvidenceRefs(v *types.EvidenceRefs) *runspb.Evi
 	res := &runspb.EvidenceRefs{
 		Before: v.Before,
 		After:  v.After,
+	}
+
+	return res
+}
+
+// svcTypesOpinionToRunspbOpinion builds a value of type *runspb.Opinion from a
+// value of type *types.Opinion.
+func svcTypesOpinionToRunspbOpinion(v *types.Opinion) *runspb.Opinion {
+	if v == nil {
+		return nil
+	}
+	res := &runspb.Opinion{
+		Model:       v.Model,
+		Verdict:     v.Verdict,
+		Confidence:  v.Confidence,
+		Explanation: v.Explanation,
+		Agrees:      v.Agrees,
 	}
 
 	return res
@@ -4737,6 +4757,9 @@ func protobufRunspbVerificationToTypesVerification(v *runspb.Verification) *type
 	if v.Evidence != nil {
 		res.Evidence = protobufRunspbEvidenceRefsToTypesEvidenceRefs(v.Evidence)
 	}
+	if v.Opinion != nil {
+		res.Opinion = protobufRunspbOpinionToTypesOpinion(v.Opinion)
+	}
 
 	return res
 }
@@ -4747,6 +4770,23 @@ func protobufRunspbEvidenceRefsToTypesEvidenceRefs(v *runspb.EvidenceRefs) *type
 	res := &types.EvidenceRefs{
 		Before: v.Before,
 		After:  v.After,
+	}
+
+	return res
+}
+
+// protobufRunspbOpinionToTypesOpinion builds a value of type *types.Opinion
+// from a value of type *runspb.Opinion.
+func protobufRunspbOpinionToTypesOpinion(v *runspb.Opinion) *types.Opinion {
+	if v == nil {
+		return nil
+	}
+	res := &types.Opinion{
+		Model:       v.Model,
+		Verdict:     v.Verdict,
+		Confidence:  v.Confidence,
+		Explanation: v.Explanation,
+		Agrees:      v.Agrees,
 	}
 
 	return res

@@ -3317,6 +3317,7 @@ type Verification struct {
 	// Every condition with what was expected and what was observed
 	Checks        []*Check      `protobuf:"bytes,5,rep,name=checks,proto3" json:"checks,omitempty"`
 	Evidence      *EvidenceRefs `protobuf:"bytes,6,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	Opinion       *Opinion      `protobuf:"bytes,7,opt,name=opinion,proto3" json:"opinion,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3389,6 +3390,13 @@ func (x *Verification) GetChecks() []*Check {
 func (x *Verification) GetEvidence() *EvidenceRefs {
 	if x != nil {
 		return x.Evidence
+	}
+	return nil
+}
+
+func (x *Verification) GetOpinion() *Opinion {
+	if x != nil {
+		return x.Opinion
 	}
 	return nil
 }
@@ -3540,6 +3548,88 @@ func (x *EvidenceRefs) GetAfter() string {
 	return ""
 }
 
+// What a model thinks, where one was asked.
+type Opinion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The model
+	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	// Its verdict: success, failure or uncertain
+	Verdict string `protobuf:"bytes,2,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	// From 0 to 1
+	Confidence float64 `protobuf:"fixed64,3,opt,name=confidence,proto3" json:"confidence,omitempty"`
+	// Why, in words
+	Explanation string `protobuf:"bytes,4,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// Whether the conditions, by themselves, came to the same verdict
+	Agrees        bool `protobuf:"varint,5,opt,name=agrees,proto3" json:"agrees,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Opinion) Reset() {
+	*x = Opinion{}
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Opinion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Opinion) ProtoMessage() {}
+
+func (x *Opinion) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Opinion.ProtoReflect.Descriptor instead.
+func (*Opinion) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *Opinion) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *Opinion) GetVerdict() string {
+	if x != nil {
+		return x.Verdict
+	}
+	return ""
+}
+
+func (x *Opinion) GetConfidence() float64 {
+	if x != nil {
+		return x.Confidence
+	}
+	return 0
+}
+
+func (x *Opinion) GetExplanation() string {
+	if x != nil {
+		return x.Explanation
+	}
+	return ""
+}
+
+func (x *Opinion) GetAgrees() bool {
+	if x != nil {
+		return x.Agrees
+	}
+	return false
+}
+
 // The account of one attempt.
 type AttemptRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3573,7 +3663,7 @@ type AttemptRecord struct {
 
 func (x *AttemptRecord) Reset() {
 	*x = AttemptRecord{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[34]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3585,7 +3675,7 @@ func (x *AttemptRecord) String() string {
 func (*AttemptRecord) ProtoMessage() {}
 
 func (x *AttemptRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[34]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3598,7 +3688,7 @@ func (x *AttemptRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptRecord.ProtoReflect.Descriptor instead.
 func (*AttemptRecord) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{34}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AttemptRecord) GetNumber() int32 {
@@ -3683,7 +3773,7 @@ type Repair struct {
 
 func (x *Repair) Reset() {
 	*x = Repair{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[35]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3695,7 +3785,7 @@ func (x *Repair) String() string {
 func (*Repair) ProtoMessage() {}
 
 func (x *Repair) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[35]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3708,7 +3798,7 @@ func (x *Repair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repair.ProtoReflect.Descriptor instead.
 func (*Repair) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{35}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Repair) GetPath() string {
@@ -3768,7 +3858,7 @@ type Telemetry struct {
 
 func (x *Telemetry) Reset() {
 	*x = Telemetry{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[36]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3780,7 +3870,7 @@ func (x *Telemetry) String() string {
 func (*Telemetry) ProtoMessage() {}
 
 func (x *Telemetry) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[36]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3793,7 +3883,7 @@ func (x *Telemetry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Telemetry.ProtoReflect.Descriptor instead.
 func (*Telemetry) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{36}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Telemetry) GetDurationMs() int64 {
@@ -3851,7 +3941,7 @@ type RunLink struct {
 
 func (x *RunLink) Reset() {
 	*x = RunLink{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[37]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3863,7 +3953,7 @@ func (x *RunLink) String() string {
 func (*RunLink) ProtoMessage() {}
 
 func (x *RunLink) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[37]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3876,7 +3966,7 @@ func (x *RunLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunLink.ProtoReflect.Descriptor instead.
 func (*RunLink) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{37}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RunLink) GetWorkflowId() string {
@@ -3942,7 +4032,7 @@ type Question struct {
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[38]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3954,7 +4044,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[38]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3967,7 +4057,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{38}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Question) GetId() string {
@@ -4116,7 +4206,7 @@ type AppendInvalidBodyError struct {
 
 func (x *AppendInvalidBodyError) Reset() {
 	*x = AppendInvalidBodyError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[39]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4128,7 +4218,7 @@ func (x *AppendInvalidBodyError) String() string {
 func (*AppendInvalidBodyError) ProtoMessage() {}
 
 func (x *AppendInvalidBodyError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[39]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4141,7 +4231,7 @@ func (x *AppendInvalidBodyError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendInvalidBodyError.ProtoReflect.Descriptor instead.
 func (*AppendInvalidBodyError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{39}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *AppendInvalidBodyError) GetType() string {
@@ -4234,7 +4324,7 @@ type AppendPayloadTooLargeError struct {
 
 func (x *AppendPayloadTooLargeError) Reset() {
 	*x = AppendPayloadTooLargeError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[40]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4246,7 +4336,7 @@ func (x *AppendPayloadTooLargeError) String() string {
 func (*AppendPayloadTooLargeError) ProtoMessage() {}
 
 func (x *AppendPayloadTooLargeError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[40]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4259,7 +4349,7 @@ func (x *AppendPayloadTooLargeError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendPayloadTooLargeError.ProtoReflect.Descriptor instead.
 func (*AppendPayloadTooLargeError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{40}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *AppendPayloadTooLargeError) GetType() string {
@@ -4352,7 +4442,7 @@ type AppendKeyReusedError struct {
 
 func (x *AppendKeyReusedError) Reset() {
 	*x = AppendKeyReusedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[41]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4364,7 +4454,7 @@ func (x *AppendKeyReusedError) String() string {
 func (*AppendKeyReusedError) ProtoMessage() {}
 
 func (x *AppendKeyReusedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[41]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4377,7 +4467,7 @@ func (x *AppendKeyReusedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendKeyReusedError.ProtoReflect.Descriptor instead.
 func (*AppendKeyReusedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{41}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *AppendKeyReusedError) GetType() string {
@@ -4470,7 +4560,7 @@ type AppendUnknownRunError struct {
 
 func (x *AppendUnknownRunError) Reset() {
 	*x = AppendUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[42]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4482,7 +4572,7 @@ func (x *AppendUnknownRunError) String() string {
 func (*AppendUnknownRunError) ProtoMessage() {}
 
 func (x *AppendUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[42]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4495,7 +4585,7 @@ func (x *AppendUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendUnknownRunError.ProtoReflect.Descriptor instead.
 func (*AppendUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{42}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *AppendUnknownRunError) GetType() string {
@@ -4588,7 +4678,7 @@ type AppendRunEndedError struct {
 
 func (x *AppendRunEndedError) Reset() {
 	*x = AppendRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[43]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4600,7 +4690,7 @@ func (x *AppendRunEndedError) String() string {
 func (*AppendRunEndedError) ProtoMessage() {}
 
 func (x *AppendRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[43]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4613,7 +4703,7 @@ func (x *AppendRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendRunEndedError.ProtoReflect.Descriptor instead.
 func (*AppendRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{43}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *AppendRunEndedError) GetType() string {
@@ -4706,7 +4796,7 @@ type AppendRunFullError struct {
 
 func (x *AppendRunFullError) Reset() {
 	*x = AppendRunFullError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[44]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4718,7 +4808,7 @@ func (x *AppendRunFullError) String() string {
 func (*AppendRunFullError) ProtoMessage() {}
 
 func (x *AppendRunFullError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[44]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4731,7 +4821,7 @@ func (x *AppendRunFullError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendRunFullError.ProtoReflect.Descriptor instead.
 func (*AppendRunFullError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{44}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *AppendRunFullError) GetType() string {
@@ -4824,7 +4914,7 @@ type AppendTooManyCallsError struct {
 
 func (x *AppendTooManyCallsError) Reset() {
 	*x = AppendTooManyCallsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[45]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4836,7 +4926,7 @@ func (x *AppendTooManyCallsError) String() string {
 func (*AppendTooManyCallsError) ProtoMessage() {}
 
 func (x *AppendTooManyCallsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[45]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4849,7 +4939,7 @@ func (x *AppendTooManyCallsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendTooManyCallsError.ProtoReflect.Descriptor instead.
 func (*AppendTooManyCallsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{45}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *AppendTooManyCallsError) GetType() string {
@@ -4942,7 +5032,7 @@ type AppendInvalidParameterError struct {
 
 func (x *AppendInvalidParameterError) Reset() {
 	*x = AppendInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[46]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4954,7 +5044,7 @@ func (x *AppendInvalidParameterError) String() string {
 func (*AppendInvalidParameterError) ProtoMessage() {}
 
 func (x *AppendInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[46]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4967,7 +5057,7 @@ func (x *AppendInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*AppendInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{46}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *AppendInvalidParameterError) GetType() string {
@@ -5060,7 +5150,7 @@ type AppendForbiddenError struct {
 
 func (x *AppendForbiddenError) Reset() {
 	*x = AppendForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[47]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5072,7 +5162,7 @@ func (x *AppendForbiddenError) String() string {
 func (*AppendForbiddenError) ProtoMessage() {}
 
 func (x *AppendForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[47]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5085,7 +5175,7 @@ func (x *AppendForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendForbiddenError.ProtoReflect.Descriptor instead.
 func (*AppendForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{47}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *AppendForbiddenError) GetType() string {
@@ -5178,7 +5268,7 @@ type AppendInternalError struct {
 
 func (x *AppendInternalError) Reset() {
 	*x = AppendInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[48]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5190,7 +5280,7 @@ func (x *AppendInternalError) String() string {
 func (*AppendInternalError) ProtoMessage() {}
 
 func (x *AppendInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[48]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5203,7 +5293,7 @@ func (x *AppendInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendInternalError.ProtoReflect.Descriptor instead.
 func (*AppendInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{48}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *AppendInternalError) GetType() string {
@@ -5296,7 +5386,7 @@ type AppendUnavailableError struct {
 
 func (x *AppendUnavailableError) Reset() {
 	*x = AppendUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[49]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5308,7 +5398,7 @@ func (x *AppendUnavailableError) String() string {
 func (*AppendUnavailableError) ProtoMessage() {}
 
 func (x *AppendUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[49]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5321,7 +5411,7 @@ func (x *AppendUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendUnavailableError.ProtoReflect.Descriptor instead.
 func (*AppendUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{49}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *AppendUnavailableError) GetType() string {
@@ -5399,7 +5489,7 @@ type AppendRequest struct {
 
 func (x *AppendRequest) Reset() {
 	*x = AppendRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[50]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5411,7 +5501,7 @@ func (x *AppendRequest) String() string {
 func (*AppendRequest) ProtoMessage() {}
 
 func (x *AppendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[50]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5424,7 +5514,7 @@ func (x *AppendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendRequest.ProtoReflect.Descriptor instead.
 func (*AppendRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{50}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *AppendRequest) GetRun() string {
@@ -5454,7 +5544,7 @@ type CallRequest struct {
 
 func (x *CallRequest) Reset() {
 	*x = CallRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[51]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5466,7 +5556,7 @@ func (x *CallRequest) String() string {
 func (*CallRequest) ProtoMessage() {}
 
 func (x *CallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[51]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5479,7 +5569,7 @@ func (x *CallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallRequest.ProtoReflect.Descriptor instead.
 func (*CallRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{51}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *CallRequest) GetTool() string {
@@ -5506,7 +5596,7 @@ type AppendResponse struct {
 
 func (x *AppendResponse) Reset() {
 	*x = AppendResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[52]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5518,7 +5608,7 @@ func (x *AppendResponse) String() string {
 func (*AppendResponse) ProtoMessage() {}
 
 func (x *AppendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[52]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5531,7 +5621,7 @@ func (x *AppendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendResponse.ProtoReflect.Descriptor instead.
 func (*AppendResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{52}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *AppendResponse) GetCalls() []*AppendedCall {
@@ -5554,7 +5644,7 @@ type AppendedCall struct {
 
 func (x *AppendedCall) Reset() {
 	*x = AppendedCall{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[53]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5566,7 +5656,7 @@ func (x *AppendedCall) String() string {
 func (*AppendedCall) ProtoMessage() {}
 
 func (x *AppendedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[53]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5579,7 +5669,7 @@ func (x *AppendedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendedCall.ProtoReflect.Descriptor instead.
 func (*AppendedCall) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{53}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *AppendedCall) GetCallId() string {
@@ -5623,7 +5713,7 @@ type ResultUnknownRunError struct {
 
 func (x *ResultUnknownRunError) Reset() {
 	*x = ResultUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[54]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5635,7 +5725,7 @@ func (x *ResultUnknownRunError) String() string {
 func (*ResultUnknownRunError) ProtoMessage() {}
 
 func (x *ResultUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[54]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5648,7 +5738,7 @@ func (x *ResultUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultUnknownRunError.ProtoReflect.Descriptor instead.
 func (*ResultUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{54}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ResultUnknownRunError) GetType() string {
@@ -5741,7 +5831,7 @@ type ResultUnknownCallError struct {
 
 func (x *ResultUnknownCallError) Reset() {
 	*x = ResultUnknownCallError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[55]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5753,7 +5843,7 @@ func (x *ResultUnknownCallError) String() string {
 func (*ResultUnknownCallError) ProtoMessage() {}
 
 func (x *ResultUnknownCallError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[55]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5766,7 +5856,7 @@ func (x *ResultUnknownCallError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultUnknownCallError.ProtoReflect.Descriptor instead.
 func (*ResultUnknownCallError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{55}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ResultUnknownCallError) GetType() string {
@@ -5859,7 +5949,7 @@ type ResultTooManyCallsError struct {
 
 func (x *ResultTooManyCallsError) Reset() {
 	*x = ResultTooManyCallsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[56]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5871,7 +5961,7 @@ func (x *ResultTooManyCallsError) String() string {
 func (*ResultTooManyCallsError) ProtoMessage() {}
 
 func (x *ResultTooManyCallsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[56]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5884,7 +5974,7 @@ func (x *ResultTooManyCallsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultTooManyCallsError.ProtoReflect.Descriptor instead.
 func (*ResultTooManyCallsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{56}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ResultTooManyCallsError) GetType() string {
@@ -5977,7 +6067,7 @@ type ResultInvalidParameterError struct {
 
 func (x *ResultInvalidParameterError) Reset() {
 	*x = ResultInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[57]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5989,7 +6079,7 @@ func (x *ResultInvalidParameterError) String() string {
 func (*ResultInvalidParameterError) ProtoMessage() {}
 
 func (x *ResultInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[57]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6002,7 +6092,7 @@ func (x *ResultInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*ResultInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{57}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ResultInvalidParameterError) GetType() string {
@@ -6095,7 +6185,7 @@ type ResultForbiddenError struct {
 
 func (x *ResultForbiddenError) Reset() {
 	*x = ResultForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[58]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6107,7 +6197,7 @@ func (x *ResultForbiddenError) String() string {
 func (*ResultForbiddenError) ProtoMessage() {}
 
 func (x *ResultForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[58]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6120,7 +6210,7 @@ func (x *ResultForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultForbiddenError.ProtoReflect.Descriptor instead.
 func (*ResultForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{58}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ResultForbiddenError) GetType() string {
@@ -6213,7 +6303,7 @@ type ResultInternalError struct {
 
 func (x *ResultInternalError) Reset() {
 	*x = ResultInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[59]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6225,7 +6315,7 @@ func (x *ResultInternalError) String() string {
 func (*ResultInternalError) ProtoMessage() {}
 
 func (x *ResultInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[59]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6238,7 +6328,7 @@ func (x *ResultInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultInternalError.ProtoReflect.Descriptor instead.
 func (*ResultInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{59}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ResultInternalError) GetType() string {
@@ -6331,7 +6421,7 @@ type ResultUnavailableError struct {
 
 func (x *ResultUnavailableError) Reset() {
 	*x = ResultUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[60]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6343,7 +6433,7 @@ func (x *ResultUnavailableError) String() string {
 func (*ResultUnavailableError) ProtoMessage() {}
 
 func (x *ResultUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[60]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6356,7 +6446,7 @@ func (x *ResultUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultUnavailableError.ProtoReflect.Descriptor instead.
 func (*ResultUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{60}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ResultUnavailableError) GetType() string {
@@ -6434,7 +6524,7 @@ type ResultRequest struct {
 
 func (x *ResultRequest) Reset() {
 	*x = ResultRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[61]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6446,7 +6536,7 @@ func (x *ResultRequest) String() string {
 func (*ResultRequest) ProtoMessage() {}
 
 func (x *ResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[61]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6459,7 +6549,7 @@ func (x *ResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultRequest.ProtoReflect.Descriptor instead.
 func (*ResultRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{61}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ResultRequest) GetRun() string {
@@ -6508,7 +6598,7 @@ type ResultResponse struct {
 
 func (x *ResultResponse) Reset() {
 	*x = ResultResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[62]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6520,7 +6610,7 @@ func (x *ResultResponse) String() string {
 func (*ResultResponse) ProtoMessage() {}
 
 func (x *ResultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[62]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6533,7 +6623,7 @@ func (x *ResultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultResponse.ProtoReflect.Descriptor instead.
 func (*ResultResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{62}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ResultResponse) GetCallId() string {
@@ -6661,7 +6751,7 @@ type WatchUnknownRunError struct {
 
 func (x *WatchUnknownRunError) Reset() {
 	*x = WatchUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[63]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6673,7 +6763,7 @@ func (x *WatchUnknownRunError) String() string {
 func (*WatchUnknownRunError) ProtoMessage() {}
 
 func (x *WatchUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[63]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6686,7 +6776,7 @@ func (x *WatchUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUnknownRunError.ProtoReflect.Descriptor instead.
 func (*WatchUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{63}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *WatchUnknownRunError) GetType() string {
@@ -6779,7 +6869,7 @@ type WatchTooManyStreamsError struct {
 
 func (x *WatchTooManyStreamsError) Reset() {
 	*x = WatchTooManyStreamsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[64]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6791,7 +6881,7 @@ func (x *WatchTooManyStreamsError) String() string {
 func (*WatchTooManyStreamsError) ProtoMessage() {}
 
 func (x *WatchTooManyStreamsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[64]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6804,7 +6894,7 @@ func (x *WatchTooManyStreamsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTooManyStreamsError.ProtoReflect.Descriptor instead.
 func (*WatchTooManyStreamsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{64}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *WatchTooManyStreamsError) GetType() string {
@@ -6897,7 +6987,7 @@ type WatchInvalidParameterError struct {
 
 func (x *WatchInvalidParameterError) Reset() {
 	*x = WatchInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[65]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6909,7 +6999,7 @@ func (x *WatchInvalidParameterError) String() string {
 func (*WatchInvalidParameterError) ProtoMessage() {}
 
 func (x *WatchInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[65]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6922,7 +7012,7 @@ func (x *WatchInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*WatchInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{65}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *WatchInvalidParameterError) GetType() string {
@@ -7015,7 +7105,7 @@ type WatchForbiddenError struct {
 
 func (x *WatchForbiddenError) Reset() {
 	*x = WatchForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[66]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7027,7 +7117,7 @@ func (x *WatchForbiddenError) String() string {
 func (*WatchForbiddenError) ProtoMessage() {}
 
 func (x *WatchForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[66]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7040,7 +7130,7 @@ func (x *WatchForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchForbiddenError.ProtoReflect.Descriptor instead.
 func (*WatchForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{66}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *WatchForbiddenError) GetType() string {
@@ -7133,7 +7223,7 @@ type WatchInternalError struct {
 
 func (x *WatchInternalError) Reset() {
 	*x = WatchInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[67]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7145,7 +7235,7 @@ func (x *WatchInternalError) String() string {
 func (*WatchInternalError) ProtoMessage() {}
 
 func (x *WatchInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[67]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7158,7 +7248,7 @@ func (x *WatchInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchInternalError.ProtoReflect.Descriptor instead.
 func (*WatchInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{67}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *WatchInternalError) GetType() string {
@@ -7251,7 +7341,7 @@ type WatchUnavailableError struct {
 
 func (x *WatchUnavailableError) Reset() {
 	*x = WatchUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[68]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7263,7 +7353,7 @@ func (x *WatchUnavailableError) String() string {
 func (*WatchUnavailableError) ProtoMessage() {}
 
 func (x *WatchUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[68]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7276,7 +7366,7 @@ func (x *WatchUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUnavailableError.ProtoReflect.Descriptor instead.
 func (*WatchUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{68}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *WatchUnavailableError) GetType() string {
@@ -7355,7 +7445,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[69]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7367,7 +7457,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[69]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7380,7 +7470,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{69}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *WatchRequest) GetRun() string {
@@ -7415,7 +7505,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[70]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7427,7 +7517,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[70]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7440,7 +7530,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{70}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *WatchResponse) GetId() int64 {
@@ -7505,7 +7595,7 @@ type ArtifactUnknownArtifactError struct {
 
 func (x *ArtifactUnknownArtifactError) Reset() {
 	*x = ArtifactUnknownArtifactError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[71]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7517,7 +7607,7 @@ func (x *ArtifactUnknownArtifactError) String() string {
 func (*ArtifactUnknownArtifactError) ProtoMessage() {}
 
 func (x *ArtifactUnknownArtifactError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[71]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7530,7 +7620,7 @@ func (x *ArtifactUnknownArtifactError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactUnknownArtifactError.ProtoReflect.Descriptor instead.
 func (*ArtifactUnknownArtifactError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{71}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ArtifactUnknownArtifactError) GetType() string {
@@ -7623,7 +7713,7 @@ type ArtifactTooManyStreamsError struct {
 
 func (x *ArtifactTooManyStreamsError) Reset() {
 	*x = ArtifactTooManyStreamsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[72]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7635,7 +7725,7 @@ func (x *ArtifactTooManyStreamsError) String() string {
 func (*ArtifactTooManyStreamsError) ProtoMessage() {}
 
 func (x *ArtifactTooManyStreamsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[72]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7648,7 +7738,7 @@ func (x *ArtifactTooManyStreamsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactTooManyStreamsError.ProtoReflect.Descriptor instead.
 func (*ArtifactTooManyStreamsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{72}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ArtifactTooManyStreamsError) GetType() string {
@@ -7741,7 +7831,7 @@ type ArtifactInvalidParameterError struct {
 
 func (x *ArtifactInvalidParameterError) Reset() {
 	*x = ArtifactInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[73]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7753,7 +7843,7 @@ func (x *ArtifactInvalidParameterError) String() string {
 func (*ArtifactInvalidParameterError) ProtoMessage() {}
 
 func (x *ArtifactInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[73]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7766,7 +7856,7 @@ func (x *ArtifactInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*ArtifactInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{73}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ArtifactInvalidParameterError) GetType() string {
@@ -7859,7 +7949,7 @@ type ArtifactForbiddenError struct {
 
 func (x *ArtifactForbiddenError) Reset() {
 	*x = ArtifactForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[74]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7871,7 +7961,7 @@ func (x *ArtifactForbiddenError) String() string {
 func (*ArtifactForbiddenError) ProtoMessage() {}
 
 func (x *ArtifactForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[74]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7884,7 +7974,7 @@ func (x *ArtifactForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactForbiddenError.ProtoReflect.Descriptor instead.
 func (*ArtifactForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{74}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ArtifactForbiddenError) GetType() string {
@@ -7977,7 +8067,7 @@ type ArtifactInternalError struct {
 
 func (x *ArtifactInternalError) Reset() {
 	*x = ArtifactInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[75]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7989,7 +8079,7 @@ func (x *ArtifactInternalError) String() string {
 func (*ArtifactInternalError) ProtoMessage() {}
 
 func (x *ArtifactInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[75]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8002,7 +8092,7 @@ func (x *ArtifactInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactInternalError.ProtoReflect.Descriptor instead.
 func (*ArtifactInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{75}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ArtifactInternalError) GetType() string {
@@ -8095,7 +8185,7 @@ type ArtifactUnavailableError struct {
 
 func (x *ArtifactUnavailableError) Reset() {
 	*x = ArtifactUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[76]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8107,7 +8197,7 @@ func (x *ArtifactUnavailableError) String() string {
 func (*ArtifactUnavailableError) ProtoMessage() {}
 
 func (x *ArtifactUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[76]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8120,7 +8210,7 @@ func (x *ArtifactUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactUnavailableError.ProtoReflect.Descriptor instead.
 func (*ArtifactUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{76}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ArtifactUnavailableError) GetType() string {
@@ -8196,7 +8286,7 @@ type ArtifactRequest struct {
 
 func (x *ArtifactRequest) Reset() {
 	*x = ArtifactRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[77]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8208,7 +8298,7 @@ func (x *ArtifactRequest) String() string {
 func (*ArtifactRequest) ProtoMessage() {}
 
 func (x *ArtifactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[77]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8221,7 +8311,7 @@ func (x *ArtifactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactRequest.ProtoReflect.Descriptor instead.
 func (*ArtifactRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{77}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ArtifactRequest) GetDigest() string {
@@ -8243,7 +8333,7 @@ type ArtifactResponse struct {
 
 func (x *ArtifactResponse) Reset() {
 	*x = ArtifactResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[78]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8255,7 +8345,7 @@ func (x *ArtifactResponse) String() string {
 func (*ArtifactResponse) ProtoMessage() {}
 
 func (x *ArtifactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[78]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8268,7 +8358,7 @@ func (x *ArtifactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactResponse.ProtoReflect.Descriptor instead.
 func (*ArtifactResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{78}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ArtifactResponse) GetMediaType() string {
@@ -8312,7 +8402,7 @@ type AnswerPayloadTooLargeError struct {
 
 func (x *AnswerPayloadTooLargeError) Reset() {
 	*x = AnswerPayloadTooLargeError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[79]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8324,7 +8414,7 @@ func (x *AnswerPayloadTooLargeError) String() string {
 func (*AnswerPayloadTooLargeError) ProtoMessage() {}
 
 func (x *AnswerPayloadTooLargeError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[79]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8337,7 +8427,7 @@ func (x *AnswerPayloadTooLargeError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerPayloadTooLargeError.ProtoReflect.Descriptor instead.
 func (*AnswerPayloadTooLargeError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{79}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *AnswerPayloadTooLargeError) GetType() string {
@@ -8430,7 +8520,7 @@ type AnswerUnknownRunError struct {
 
 func (x *AnswerUnknownRunError) Reset() {
 	*x = AnswerUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[80]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8442,7 +8532,7 @@ func (x *AnswerUnknownRunError) String() string {
 func (*AnswerUnknownRunError) ProtoMessage() {}
 
 func (x *AnswerUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[80]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8455,7 +8545,7 @@ func (x *AnswerUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerUnknownRunError.ProtoReflect.Descriptor instead.
 func (*AnswerUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{80}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *AnswerUnknownRunError) GetType() string {
@@ -8548,7 +8638,7 @@ type AnswerRunEndedError struct {
 
 func (x *AnswerRunEndedError) Reset() {
 	*x = AnswerRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[81]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8560,7 +8650,7 @@ func (x *AnswerRunEndedError) String() string {
 func (*AnswerRunEndedError) ProtoMessage() {}
 
 func (x *AnswerRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[81]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8573,7 +8663,7 @@ func (x *AnswerRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerRunEndedError.ProtoReflect.Descriptor instead.
 func (*AnswerRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{81}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *AnswerRunEndedError) GetType() string {
@@ -8666,7 +8756,7 @@ type AnswerQuestionClosedError struct {
 
 func (x *AnswerQuestionClosedError) Reset() {
 	*x = AnswerQuestionClosedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[82]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8678,7 +8768,7 @@ func (x *AnswerQuestionClosedError) String() string {
 func (*AnswerQuestionClosedError) ProtoMessage() {}
 
 func (x *AnswerQuestionClosedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[82]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8691,7 +8781,7 @@ func (x *AnswerQuestionClosedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerQuestionClosedError.ProtoReflect.Descriptor instead.
 func (*AnswerQuestionClosedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{82}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *AnswerQuestionClosedError) GetType() string {
@@ -8784,7 +8874,7 @@ type AnswerTooManyCallsError struct {
 
 func (x *AnswerTooManyCallsError) Reset() {
 	*x = AnswerTooManyCallsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[83]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8796,7 +8886,7 @@ func (x *AnswerTooManyCallsError) String() string {
 func (*AnswerTooManyCallsError) ProtoMessage() {}
 
 func (x *AnswerTooManyCallsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[83]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8809,7 +8899,7 @@ func (x *AnswerTooManyCallsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerTooManyCallsError.ProtoReflect.Descriptor instead.
 func (*AnswerTooManyCallsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{83}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *AnswerTooManyCallsError) GetType() string {
@@ -8902,7 +8992,7 @@ type AnswerInvalidParameterError struct {
 
 func (x *AnswerInvalidParameterError) Reset() {
 	*x = AnswerInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[84]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8914,7 +9004,7 @@ func (x *AnswerInvalidParameterError) String() string {
 func (*AnswerInvalidParameterError) ProtoMessage() {}
 
 func (x *AnswerInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[84]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8927,7 +9017,7 @@ func (x *AnswerInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*AnswerInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{84}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *AnswerInvalidParameterError) GetType() string {
@@ -9020,7 +9110,7 @@ type AnswerForbiddenError struct {
 
 func (x *AnswerForbiddenError) Reset() {
 	*x = AnswerForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[85]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9032,7 +9122,7 @@ func (x *AnswerForbiddenError) String() string {
 func (*AnswerForbiddenError) ProtoMessage() {}
 
 func (x *AnswerForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[85]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9045,7 +9135,7 @@ func (x *AnswerForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerForbiddenError.ProtoReflect.Descriptor instead.
 func (*AnswerForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{85}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *AnswerForbiddenError) GetType() string {
@@ -9138,7 +9228,7 @@ type AnswerInternalError struct {
 
 func (x *AnswerInternalError) Reset() {
 	*x = AnswerInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[86]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9150,7 +9240,7 @@ func (x *AnswerInternalError) String() string {
 func (*AnswerInternalError) ProtoMessage() {}
 
 func (x *AnswerInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[86]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9163,7 +9253,7 @@ func (x *AnswerInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerInternalError.ProtoReflect.Descriptor instead.
 func (*AnswerInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{86}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *AnswerInternalError) GetType() string {
@@ -9256,7 +9346,7 @@ type AnswerUnavailableError struct {
 
 func (x *AnswerUnavailableError) Reset() {
 	*x = AnswerUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[87]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9268,7 +9358,7 @@ func (x *AnswerUnavailableError) String() string {
 func (*AnswerUnavailableError) ProtoMessage() {}
 
 func (x *AnswerUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[87]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9281,7 +9371,7 @@ func (x *AnswerUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerUnavailableError.ProtoReflect.Descriptor instead.
 func (*AnswerUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{87}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *AnswerUnavailableError) GetType() string {
@@ -9362,7 +9452,7 @@ type AnswerRequest struct {
 
 func (x *AnswerRequest) Reset() {
 	*x = AnswerRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[88]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9374,7 +9464,7 @@ func (x *AnswerRequest) String() string {
 func (*AnswerRequest) ProtoMessage() {}
 
 func (x *AnswerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[88]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9387,7 +9477,7 @@ func (x *AnswerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerRequest.ProtoReflect.Descriptor instead.
 func (*AnswerRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{88}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *AnswerRequest) GetRun() string {
@@ -9423,7 +9513,7 @@ type AnswerResponse struct {
 
 func (x *AnswerResponse) Reset() {
 	*x = AnswerResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[89]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9435,7 +9525,7 @@ func (x *AnswerResponse) String() string {
 func (*AnswerResponse) ProtoMessage() {}
 
 func (x *AnswerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[89]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9448,7 +9538,7 @@ func (x *AnswerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerResponse.ProtoReflect.Descriptor instead.
 func (*AnswerResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{89}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *AnswerResponse) GetOutcome() string {
@@ -9492,7 +9582,7 @@ type ApprovePayloadTooLargeError struct {
 
 func (x *ApprovePayloadTooLargeError) Reset() {
 	*x = ApprovePayloadTooLargeError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[90]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9504,7 +9594,7 @@ func (x *ApprovePayloadTooLargeError) String() string {
 func (*ApprovePayloadTooLargeError) ProtoMessage() {}
 
 func (x *ApprovePayloadTooLargeError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[90]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9517,7 +9607,7 @@ func (x *ApprovePayloadTooLargeError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApprovePayloadTooLargeError.ProtoReflect.Descriptor instead.
 func (*ApprovePayloadTooLargeError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{90}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *ApprovePayloadTooLargeError) GetType() string {
@@ -9610,7 +9700,7 @@ type ApproveUnknownRunError struct {
 
 func (x *ApproveUnknownRunError) Reset() {
 	*x = ApproveUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[91]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9622,7 +9712,7 @@ func (x *ApproveUnknownRunError) String() string {
 func (*ApproveUnknownRunError) ProtoMessage() {}
 
 func (x *ApproveUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[91]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9635,7 +9725,7 @@ func (x *ApproveUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveUnknownRunError.ProtoReflect.Descriptor instead.
 func (*ApproveUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{91}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ApproveUnknownRunError) GetType() string {
@@ -9728,7 +9818,7 @@ type ApproveRunEndedError struct {
 
 func (x *ApproveRunEndedError) Reset() {
 	*x = ApproveRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[92]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9740,7 +9830,7 @@ func (x *ApproveRunEndedError) String() string {
 func (*ApproveRunEndedError) ProtoMessage() {}
 
 func (x *ApproveRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[92]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9753,7 +9843,7 @@ func (x *ApproveRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveRunEndedError.ProtoReflect.Descriptor instead.
 func (*ApproveRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{92}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ApproveRunEndedError) GetType() string {
@@ -9846,7 +9936,7 @@ type ApproveQuestionClosedError struct {
 
 func (x *ApproveQuestionClosedError) Reset() {
 	*x = ApproveQuestionClosedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[93]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9858,7 +9948,7 @@ func (x *ApproveQuestionClosedError) String() string {
 func (*ApproveQuestionClosedError) ProtoMessage() {}
 
 func (x *ApproveQuestionClosedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[93]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9871,7 +9961,7 @@ func (x *ApproveQuestionClosedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveQuestionClosedError.ProtoReflect.Descriptor instead.
 func (*ApproveQuestionClosedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{93}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ApproveQuestionClosedError) GetType() string {
@@ -9964,7 +10054,7 @@ type ApproveTooManyCallsError struct {
 
 func (x *ApproveTooManyCallsError) Reset() {
 	*x = ApproveTooManyCallsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[94]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9976,7 +10066,7 @@ func (x *ApproveTooManyCallsError) String() string {
 func (*ApproveTooManyCallsError) ProtoMessage() {}
 
 func (x *ApproveTooManyCallsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[94]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9989,7 +10079,7 @@ func (x *ApproveTooManyCallsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveTooManyCallsError.ProtoReflect.Descriptor instead.
 func (*ApproveTooManyCallsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{94}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ApproveTooManyCallsError) GetType() string {
@@ -10082,7 +10172,7 @@ type ApproveInvalidParameterError struct {
 
 func (x *ApproveInvalidParameterError) Reset() {
 	*x = ApproveInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[95]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10094,7 +10184,7 @@ func (x *ApproveInvalidParameterError) String() string {
 func (*ApproveInvalidParameterError) ProtoMessage() {}
 
 func (x *ApproveInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[95]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10107,7 +10197,7 @@ func (x *ApproveInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*ApproveInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{95}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ApproveInvalidParameterError) GetType() string {
@@ -10200,7 +10290,7 @@ type ApproveForbiddenError struct {
 
 func (x *ApproveForbiddenError) Reset() {
 	*x = ApproveForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[96]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10212,7 +10302,7 @@ func (x *ApproveForbiddenError) String() string {
 func (*ApproveForbiddenError) ProtoMessage() {}
 
 func (x *ApproveForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[96]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10225,7 +10315,7 @@ func (x *ApproveForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveForbiddenError.ProtoReflect.Descriptor instead.
 func (*ApproveForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{96}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ApproveForbiddenError) GetType() string {
@@ -10318,7 +10408,7 @@ type ApproveInternalError struct {
 
 func (x *ApproveInternalError) Reset() {
 	*x = ApproveInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[97]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10330,7 +10420,7 @@ func (x *ApproveInternalError) String() string {
 func (*ApproveInternalError) ProtoMessage() {}
 
 func (x *ApproveInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[97]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10343,7 +10433,7 @@ func (x *ApproveInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveInternalError.ProtoReflect.Descriptor instead.
 func (*ApproveInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{97}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ApproveInternalError) GetType() string {
@@ -10436,7 +10526,7 @@ type ApproveUnavailableError struct {
 
 func (x *ApproveUnavailableError) Reset() {
 	*x = ApproveUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[98]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10448,7 +10538,7 @@ func (x *ApproveUnavailableError) String() string {
 func (*ApproveUnavailableError) ProtoMessage() {}
 
 func (x *ApproveUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[98]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10461,7 +10551,7 @@ func (x *ApproveUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveUnavailableError.ProtoReflect.Descriptor instead.
 func (*ApproveUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{98}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ApproveUnavailableError) GetType() string {
@@ -10543,7 +10633,7 @@ type ApproveRequest struct {
 
 func (x *ApproveRequest) Reset() {
 	*x = ApproveRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[99]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10555,7 +10645,7 @@ func (x *ApproveRequest) String() string {
 func (*ApproveRequest) ProtoMessage() {}
 
 func (x *ApproveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[99]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10568,7 +10658,7 @@ func (x *ApproveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveRequest.ProtoReflect.Descriptor instead.
 func (*ApproveRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{99}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ApproveRequest) GetRun() string {
@@ -10611,7 +10701,7 @@ type ApproveResponse struct {
 
 func (x *ApproveResponse) Reset() {
 	*x = ApproveResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[100]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10623,7 +10713,7 @@ func (x *ApproveResponse) String() string {
 func (*ApproveResponse) ProtoMessage() {}
 
 func (x *ApproveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[100]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10636,7 +10726,7 @@ func (x *ApproveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveResponse.ProtoReflect.Descriptor instead.
 func (*ApproveResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{100}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ApproveResponse) GetOutcome() string {
@@ -10680,7 +10770,7 @@ type PauseUnknownRunError struct {
 
 func (x *PauseUnknownRunError) Reset() {
 	*x = PauseUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[101]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10692,7 +10782,7 @@ func (x *PauseUnknownRunError) String() string {
 func (*PauseUnknownRunError) ProtoMessage() {}
 
 func (x *PauseUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[101]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10705,7 +10795,7 @@ func (x *PauseUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseUnknownRunError.ProtoReflect.Descriptor instead.
 func (*PauseUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{101}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *PauseUnknownRunError) GetType() string {
@@ -10798,7 +10888,7 @@ type PauseRunEndedError struct {
 
 func (x *PauseRunEndedError) Reset() {
 	*x = PauseRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[102]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10810,7 +10900,7 @@ func (x *PauseRunEndedError) String() string {
 func (*PauseRunEndedError) ProtoMessage() {}
 
 func (x *PauseRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[102]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10823,7 +10913,7 @@ func (x *PauseRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRunEndedError.ProtoReflect.Descriptor instead.
 func (*PauseRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{102}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *PauseRunEndedError) GetType() string {
@@ -10916,7 +11006,7 @@ type PauseInvalidParameterError struct {
 
 func (x *PauseInvalidParameterError) Reset() {
 	*x = PauseInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[103]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10928,7 +11018,7 @@ func (x *PauseInvalidParameterError) String() string {
 func (*PauseInvalidParameterError) ProtoMessage() {}
 
 func (x *PauseInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[103]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10941,7 +11031,7 @@ func (x *PauseInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*PauseInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{103}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *PauseInvalidParameterError) GetType() string {
@@ -11034,7 +11124,7 @@ type PauseForbiddenError struct {
 
 func (x *PauseForbiddenError) Reset() {
 	*x = PauseForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[104]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11046,7 +11136,7 @@ func (x *PauseForbiddenError) String() string {
 func (*PauseForbiddenError) ProtoMessage() {}
 
 func (x *PauseForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[104]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11059,7 +11149,7 @@ func (x *PauseForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseForbiddenError.ProtoReflect.Descriptor instead.
 func (*PauseForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{104}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *PauseForbiddenError) GetType() string {
@@ -11152,7 +11242,7 @@ type PauseInternalError struct {
 
 func (x *PauseInternalError) Reset() {
 	*x = PauseInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[105]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11164,7 +11254,7 @@ func (x *PauseInternalError) String() string {
 func (*PauseInternalError) ProtoMessage() {}
 
 func (x *PauseInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[105]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11177,7 +11267,7 @@ func (x *PauseInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseInternalError.ProtoReflect.Descriptor instead.
 func (*PauseInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{105}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *PauseInternalError) GetType() string {
@@ -11270,7 +11360,7 @@ type PauseUnavailableError struct {
 
 func (x *PauseUnavailableError) Reset() {
 	*x = PauseUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[106]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11282,7 +11372,7 @@ func (x *PauseUnavailableError) String() string {
 func (*PauseUnavailableError) ProtoMessage() {}
 
 func (x *PauseUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[106]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11295,7 +11385,7 @@ func (x *PauseUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseUnavailableError.ProtoReflect.Descriptor instead.
 func (*PauseUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{106}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *PauseUnavailableError) GetType() string {
@@ -11371,7 +11461,7 @@ type PauseRequest struct {
 
 func (x *PauseRequest) Reset() {
 	*x = PauseRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[107]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11383,7 +11473,7 @@ func (x *PauseRequest) String() string {
 func (*PauseRequest) ProtoMessage() {}
 
 func (x *PauseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[107]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11396,7 +11486,7 @@ func (x *PauseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRequest.ProtoReflect.Descriptor instead.
 func (*PauseRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{107}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *PauseRequest) GetRun() string {
@@ -11414,7 +11504,7 @@ type PauseResponse struct {
 
 func (x *PauseResponse) Reset() {
 	*x = PauseResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[108]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11426,7 +11516,7 @@ func (x *PauseResponse) String() string {
 func (*PauseResponse) ProtoMessage() {}
 
 func (x *PauseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[108]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11439,7 +11529,7 @@ func (x *PauseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseResponse.ProtoReflect.Descriptor instead.
 func (*PauseResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{108}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{109}
 }
 
 type ResumeUnknownRunError struct {
@@ -11469,7 +11559,7 @@ type ResumeUnknownRunError struct {
 
 func (x *ResumeUnknownRunError) Reset() {
 	*x = ResumeUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[109]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11481,7 +11571,7 @@ func (x *ResumeUnknownRunError) String() string {
 func (*ResumeUnknownRunError) ProtoMessage() {}
 
 func (x *ResumeUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[109]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11494,7 +11584,7 @@ func (x *ResumeUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeUnknownRunError.ProtoReflect.Descriptor instead.
 func (*ResumeUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{109}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *ResumeUnknownRunError) GetType() string {
@@ -11587,7 +11677,7 @@ type ResumeRunEndedError struct {
 
 func (x *ResumeRunEndedError) Reset() {
 	*x = ResumeRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[110]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11599,7 +11689,7 @@ func (x *ResumeRunEndedError) String() string {
 func (*ResumeRunEndedError) ProtoMessage() {}
 
 func (x *ResumeRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[110]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11612,7 +11702,7 @@ func (x *ResumeRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRunEndedError.ProtoReflect.Descriptor instead.
 func (*ResumeRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{110}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *ResumeRunEndedError) GetType() string {
@@ -11705,7 +11795,7 @@ type ResumeInvalidParameterError struct {
 
 func (x *ResumeInvalidParameterError) Reset() {
 	*x = ResumeInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[111]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11717,7 +11807,7 @@ func (x *ResumeInvalidParameterError) String() string {
 func (*ResumeInvalidParameterError) ProtoMessage() {}
 
 func (x *ResumeInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[111]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11730,7 +11820,7 @@ func (x *ResumeInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*ResumeInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{111}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *ResumeInvalidParameterError) GetType() string {
@@ -11823,7 +11913,7 @@ type ResumeForbiddenError struct {
 
 func (x *ResumeForbiddenError) Reset() {
 	*x = ResumeForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[112]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11835,7 +11925,7 @@ func (x *ResumeForbiddenError) String() string {
 func (*ResumeForbiddenError) ProtoMessage() {}
 
 func (x *ResumeForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[112]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11848,7 +11938,7 @@ func (x *ResumeForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeForbiddenError.ProtoReflect.Descriptor instead.
 func (*ResumeForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{112}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *ResumeForbiddenError) GetType() string {
@@ -11941,7 +12031,7 @@ type ResumeInternalError struct {
 
 func (x *ResumeInternalError) Reset() {
 	*x = ResumeInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[113]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11953,7 +12043,7 @@ func (x *ResumeInternalError) String() string {
 func (*ResumeInternalError) ProtoMessage() {}
 
 func (x *ResumeInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[113]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11966,7 +12056,7 @@ func (x *ResumeInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeInternalError.ProtoReflect.Descriptor instead.
 func (*ResumeInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{113}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *ResumeInternalError) GetType() string {
@@ -12059,7 +12149,7 @@ type ResumeUnavailableError struct {
 
 func (x *ResumeUnavailableError) Reset() {
 	*x = ResumeUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[114]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12071,7 +12161,7 @@ func (x *ResumeUnavailableError) String() string {
 func (*ResumeUnavailableError) ProtoMessage() {}
 
 func (x *ResumeUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[114]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12084,7 +12174,7 @@ func (x *ResumeUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeUnavailableError.ProtoReflect.Descriptor instead.
 func (*ResumeUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{114}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *ResumeUnavailableError) GetType() string {
@@ -12160,7 +12250,7 @@ type ResumeRequest struct {
 
 func (x *ResumeRequest) Reset() {
 	*x = ResumeRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[115]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12172,7 +12262,7 @@ func (x *ResumeRequest) String() string {
 func (*ResumeRequest) ProtoMessage() {}
 
 func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[115]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12185,7 +12275,7 @@ func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{115}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *ResumeRequest) GetRun() string {
@@ -12203,7 +12293,7 @@ type ResumeResponse struct {
 
 func (x *ResumeResponse) Reset() {
 	*x = ResumeResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[116]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12215,7 +12305,7 @@ func (x *ResumeResponse) String() string {
 func (*ResumeResponse) ProtoMessage() {}
 
 func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[116]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12228,7 +12318,7 @@ func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeResponse.ProtoReflect.Descriptor instead.
 func (*ResumeResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{116}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{117}
 }
 
 type CancelUnknownRunError struct {
@@ -12258,7 +12348,7 @@ type CancelUnknownRunError struct {
 
 func (x *CancelUnknownRunError) Reset() {
 	*x = CancelUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[117]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12270,7 +12360,7 @@ func (x *CancelUnknownRunError) String() string {
 func (*CancelUnknownRunError) ProtoMessage() {}
 
 func (x *CancelUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[117]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12283,7 +12373,7 @@ func (x *CancelUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelUnknownRunError.ProtoReflect.Descriptor instead.
 func (*CancelUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{117}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *CancelUnknownRunError) GetType() string {
@@ -12376,7 +12466,7 @@ type CancelRunEndedError struct {
 
 func (x *CancelRunEndedError) Reset() {
 	*x = CancelRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[118]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12388,7 +12478,7 @@ func (x *CancelRunEndedError) String() string {
 func (*CancelRunEndedError) ProtoMessage() {}
 
 func (x *CancelRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[118]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12401,7 +12491,7 @@ func (x *CancelRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRunEndedError.ProtoReflect.Descriptor instead.
 func (*CancelRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{118}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *CancelRunEndedError) GetType() string {
@@ -12494,7 +12584,7 @@ type CancelInvalidParameterError struct {
 
 func (x *CancelInvalidParameterError) Reset() {
 	*x = CancelInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[119]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12506,7 +12596,7 @@ func (x *CancelInvalidParameterError) String() string {
 func (*CancelInvalidParameterError) ProtoMessage() {}
 
 func (x *CancelInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[119]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12519,7 +12609,7 @@ func (x *CancelInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*CancelInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{119}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *CancelInvalidParameterError) GetType() string {
@@ -12612,7 +12702,7 @@ type CancelForbiddenError struct {
 
 func (x *CancelForbiddenError) Reset() {
 	*x = CancelForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[120]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12624,7 +12714,7 @@ func (x *CancelForbiddenError) String() string {
 func (*CancelForbiddenError) ProtoMessage() {}
 
 func (x *CancelForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[120]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12637,7 +12727,7 @@ func (x *CancelForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelForbiddenError.ProtoReflect.Descriptor instead.
 func (*CancelForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{120}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *CancelForbiddenError) GetType() string {
@@ -12730,7 +12820,7 @@ type CancelInternalError struct {
 
 func (x *CancelInternalError) Reset() {
 	*x = CancelInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[121]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12742,7 +12832,7 @@ func (x *CancelInternalError) String() string {
 func (*CancelInternalError) ProtoMessage() {}
 
 func (x *CancelInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[121]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12755,7 +12845,7 @@ func (x *CancelInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelInternalError.ProtoReflect.Descriptor instead.
 func (*CancelInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{121}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *CancelInternalError) GetType() string {
@@ -12848,7 +12938,7 @@ type CancelUnavailableError struct {
 
 func (x *CancelUnavailableError) Reset() {
 	*x = CancelUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[122]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12860,7 +12950,7 @@ func (x *CancelUnavailableError) String() string {
 func (*CancelUnavailableError) ProtoMessage() {}
 
 func (x *CancelUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[122]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12873,7 +12963,7 @@ func (x *CancelUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelUnavailableError.ProtoReflect.Descriptor instead.
 func (*CancelUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{122}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *CancelUnavailableError) GetType() string {
@@ -12949,7 +13039,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[123]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12961,7 +13051,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[123]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12974,7 +13064,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{123}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *CancelRequest) GetRun() string {
@@ -12992,7 +13082,7 @@ type CancelResponse struct {
 
 func (x *CancelResponse) Reset() {
 	*x = CancelResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[124]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13004,7 +13094,7 @@ func (x *CancelResponse) String() string {
 func (*CancelResponse) ProtoMessage() {}
 
 func (x *CancelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[124]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13017,7 +13107,7 @@ func (x *CancelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelResponse.ProtoReflect.Descriptor instead.
 func (*CancelResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{124}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{125}
 }
 
 var File_goagen_toolsvc_runs_proto protoreflect.FileDescriptor
@@ -13409,7 +13499,7 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\tperformed\x18\x01 \x01(\bR\tperformed\x12\x1f\n" +
 	"\vrestored_to\x18\x02 \x01(\tR\n" +
 	"restoredTo\x12#\n" +
-	"\rfailed_checks\x18\x03 \x03(\tR\ffailedChecks\"\xf3\x01\n" +
+	"\rfailed_checks\x18\x03 \x03(\tR\ffailedChecks\"\xa7\x02\n" +
 	"\fVerification\x12\x18\n" +
 	"\averdict\x18\x01 \x01(\tR\averdict\x12\x1e\n" +
 	"\n" +
@@ -13418,7 +13508,8 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\tthreshold\x18\x03 \x01(\x01R\tthreshold\x12 \n" +
 	"\vexplanation\x18\x04 \x01(\tR\vexplanation\x12.\n" +
 	"\x06checks\x18\x05 \x03(\v2\x16.toolsvc.runs.v1.CheckR\x06checks\x129\n" +
-	"\bevidence\x18\x06 \x01(\v2\x1d.toolsvc.runs.v1.EvidenceRefsR\bevidence\"\xba\x01\n" +
+	"\bevidence\x18\x06 \x01(\v2\x1d.toolsvc.runs.v1.EvidenceRefsR\bevidence\x122\n" +
+	"\aopinion\x18\a \x01(\v2\x18.toolsvc.runs.v1.OpinionR\aopinion\"\xba\x01\n" +
 	"\x05Check\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\tcondition\x18\x02 \x01(\tR\tcondition\x12\x1a\n" +
@@ -13432,7 +13523,15 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\x06before\x18\x01 \x01(\tH\x00R\x06before\x88\x01\x01\x12\x19\n" +
 	"\x05after\x18\x02 \x01(\tH\x01R\x05after\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
-	"\x06_after\"\xac\x02\n" +
+	"\x06_after\"\x93\x01\n" +
+	"\aOpinion\x12\x14\n" +
+	"\x05model\x18\x01 \x01(\tR\x05model\x12\x18\n" +
+	"\averdict\x18\x02 \x01(\tR\averdict\x12\x1e\n" +
+	"\n" +
+	"confidence\x18\x03 \x01(\x01R\n" +
+	"confidence\x12 \n" +
+	"\vexplanation\x18\x04 \x01(\tR\vexplanation\x12\x16\n" +
+	"\x06agrees\x18\x05 \x01(\bR\x06agrees\"\xac\x02\n" +
 	"\rAttemptRecord\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x11R\x06number\x12\x16\n" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12\x19\n" +
@@ -14528,7 +14627,7 @@ func file_goagen_toolsvc_runs_proto_rawDescGZIP() []byte {
 	return file_goagen_toolsvc_runs_proto_rawDescData
 }
 
-var file_goagen_toolsvc_runs_proto_msgTypes = make([]protoimpl.MessageInfo, 125)
+var file_goagen_toolsvc_runs_proto_msgTypes = make([]protoimpl.MessageInfo, 126)
 var file_goagen_toolsvc_runs_proto_goTypes = []any{
 	(*StartInvalidBodyError)(nil),         // 0: toolsvc.runs.v1.StartInvalidBodyError
 	(*Issue)(nil),                         // 1: toolsvc.runs.v1.Issue
@@ -14564,97 +14663,98 @@ var file_goagen_toolsvc_runs_proto_goTypes = []any{
 	(*Verification)(nil),                  // 31: toolsvc.runs.v1.Verification
 	(*Check)(nil),                         // 32: toolsvc.runs.v1.Check
 	(*EvidenceRefs)(nil),                  // 33: toolsvc.runs.v1.EvidenceRefs
-	(*AttemptRecord)(nil),                 // 34: toolsvc.runs.v1.AttemptRecord
-	(*Repair)(nil),                        // 35: toolsvc.runs.v1.Repair
-	(*Telemetry)(nil),                     // 36: toolsvc.runs.v1.Telemetry
-	(*RunLink)(nil),                       // 37: toolsvc.runs.v1.RunLink
-	(*Question)(nil),                      // 38: toolsvc.runs.v1.Question
-	(*AppendInvalidBodyError)(nil),        // 39: toolsvc.runs.v1.AppendInvalidBodyError
-	(*AppendPayloadTooLargeError)(nil),    // 40: toolsvc.runs.v1.AppendPayloadTooLargeError
-	(*AppendKeyReusedError)(nil),          // 41: toolsvc.runs.v1.AppendKeyReusedError
-	(*AppendUnknownRunError)(nil),         // 42: toolsvc.runs.v1.AppendUnknownRunError
-	(*AppendRunEndedError)(nil),           // 43: toolsvc.runs.v1.AppendRunEndedError
-	(*AppendRunFullError)(nil),            // 44: toolsvc.runs.v1.AppendRunFullError
-	(*AppendTooManyCallsError)(nil),       // 45: toolsvc.runs.v1.AppendTooManyCallsError
-	(*AppendInvalidParameterError)(nil),   // 46: toolsvc.runs.v1.AppendInvalidParameterError
-	(*AppendForbiddenError)(nil),          // 47: toolsvc.runs.v1.AppendForbiddenError
-	(*AppendInternalError)(nil),           // 48: toolsvc.runs.v1.AppendInternalError
-	(*AppendUnavailableError)(nil),        // 49: toolsvc.runs.v1.AppendUnavailableError
-	(*AppendRequest)(nil),                 // 50: toolsvc.runs.v1.AppendRequest
-	(*CallRequest)(nil),                   // 51: toolsvc.runs.v1.CallRequest
-	(*AppendResponse)(nil),                // 52: toolsvc.runs.v1.AppendResponse
-	(*AppendedCall)(nil),                  // 53: toolsvc.runs.v1.AppendedCall
-	(*ResultUnknownRunError)(nil),         // 54: toolsvc.runs.v1.ResultUnknownRunError
-	(*ResultUnknownCallError)(nil),        // 55: toolsvc.runs.v1.ResultUnknownCallError
-	(*ResultTooManyCallsError)(nil),       // 56: toolsvc.runs.v1.ResultTooManyCallsError
-	(*ResultInvalidParameterError)(nil),   // 57: toolsvc.runs.v1.ResultInvalidParameterError
-	(*ResultForbiddenError)(nil),          // 58: toolsvc.runs.v1.ResultForbiddenError
-	(*ResultInternalError)(nil),           // 59: toolsvc.runs.v1.ResultInternalError
-	(*ResultUnavailableError)(nil),        // 60: toolsvc.runs.v1.ResultUnavailableError
-	(*ResultRequest)(nil),                 // 61: toolsvc.runs.v1.ResultRequest
-	(*ResultResponse)(nil),                // 62: toolsvc.runs.v1.ResultResponse
-	(*WatchUnknownRunError)(nil),          // 63: toolsvc.runs.v1.WatchUnknownRunError
-	(*WatchTooManyStreamsError)(nil),      // 64: toolsvc.runs.v1.WatchTooManyStreamsError
-	(*WatchInvalidParameterError)(nil),    // 65: toolsvc.runs.v1.WatchInvalidParameterError
-	(*WatchForbiddenError)(nil),           // 66: toolsvc.runs.v1.WatchForbiddenError
-	(*WatchInternalError)(nil),            // 67: toolsvc.runs.v1.WatchInternalError
-	(*WatchUnavailableError)(nil),         // 68: toolsvc.runs.v1.WatchUnavailableError
-	(*WatchRequest)(nil),                  // 69: toolsvc.runs.v1.WatchRequest
-	(*WatchResponse)(nil),                 // 70: toolsvc.runs.v1.WatchResponse
-	(*ArtifactUnknownArtifactError)(nil),  // 71: toolsvc.runs.v1.ArtifactUnknownArtifactError
-	(*ArtifactTooManyStreamsError)(nil),   // 72: toolsvc.runs.v1.ArtifactTooManyStreamsError
-	(*ArtifactInvalidParameterError)(nil), // 73: toolsvc.runs.v1.ArtifactInvalidParameterError
-	(*ArtifactForbiddenError)(nil),        // 74: toolsvc.runs.v1.ArtifactForbiddenError
-	(*ArtifactInternalError)(nil),         // 75: toolsvc.runs.v1.ArtifactInternalError
-	(*ArtifactUnavailableError)(nil),      // 76: toolsvc.runs.v1.ArtifactUnavailableError
-	(*ArtifactRequest)(nil),               // 77: toolsvc.runs.v1.ArtifactRequest
-	(*ArtifactResponse)(nil),              // 78: toolsvc.runs.v1.ArtifactResponse
-	(*AnswerPayloadTooLargeError)(nil),    // 79: toolsvc.runs.v1.AnswerPayloadTooLargeError
-	(*AnswerUnknownRunError)(nil),         // 80: toolsvc.runs.v1.AnswerUnknownRunError
-	(*AnswerRunEndedError)(nil),           // 81: toolsvc.runs.v1.AnswerRunEndedError
-	(*AnswerQuestionClosedError)(nil),     // 82: toolsvc.runs.v1.AnswerQuestionClosedError
-	(*AnswerTooManyCallsError)(nil),       // 83: toolsvc.runs.v1.AnswerTooManyCallsError
-	(*AnswerInvalidParameterError)(nil),   // 84: toolsvc.runs.v1.AnswerInvalidParameterError
-	(*AnswerForbiddenError)(nil),          // 85: toolsvc.runs.v1.AnswerForbiddenError
-	(*AnswerInternalError)(nil),           // 86: toolsvc.runs.v1.AnswerInternalError
-	(*AnswerUnavailableError)(nil),        // 87: toolsvc.runs.v1.AnswerUnavailableError
-	(*AnswerRequest)(nil),                 // 88: toolsvc.runs.v1.AnswerRequest
-	(*AnswerResponse)(nil),                // 89: toolsvc.runs.v1.AnswerResponse
-	(*ApprovePayloadTooLargeError)(nil),   // 90: toolsvc.runs.v1.ApprovePayloadTooLargeError
-	(*ApproveUnknownRunError)(nil),        // 91: toolsvc.runs.v1.ApproveUnknownRunError
-	(*ApproveRunEndedError)(nil),          // 92: toolsvc.runs.v1.ApproveRunEndedError
-	(*ApproveQuestionClosedError)(nil),    // 93: toolsvc.runs.v1.ApproveQuestionClosedError
-	(*ApproveTooManyCallsError)(nil),      // 94: toolsvc.runs.v1.ApproveTooManyCallsError
-	(*ApproveInvalidParameterError)(nil),  // 95: toolsvc.runs.v1.ApproveInvalidParameterError
-	(*ApproveForbiddenError)(nil),         // 96: toolsvc.runs.v1.ApproveForbiddenError
-	(*ApproveInternalError)(nil),          // 97: toolsvc.runs.v1.ApproveInternalError
-	(*ApproveUnavailableError)(nil),       // 98: toolsvc.runs.v1.ApproveUnavailableError
-	(*ApproveRequest)(nil),                // 99: toolsvc.runs.v1.ApproveRequest
-	(*ApproveResponse)(nil),               // 100: toolsvc.runs.v1.ApproveResponse
-	(*PauseUnknownRunError)(nil),          // 101: toolsvc.runs.v1.PauseUnknownRunError
-	(*PauseRunEndedError)(nil),            // 102: toolsvc.runs.v1.PauseRunEndedError
-	(*PauseInvalidParameterError)(nil),    // 103: toolsvc.runs.v1.PauseInvalidParameterError
-	(*PauseForbiddenError)(nil),           // 104: toolsvc.runs.v1.PauseForbiddenError
-	(*PauseInternalError)(nil),            // 105: toolsvc.runs.v1.PauseInternalError
-	(*PauseUnavailableError)(nil),         // 106: toolsvc.runs.v1.PauseUnavailableError
-	(*PauseRequest)(nil),                  // 107: toolsvc.runs.v1.PauseRequest
-	(*PauseResponse)(nil),                 // 108: toolsvc.runs.v1.PauseResponse
-	(*ResumeUnknownRunError)(nil),         // 109: toolsvc.runs.v1.ResumeUnknownRunError
-	(*ResumeRunEndedError)(nil),           // 110: toolsvc.runs.v1.ResumeRunEndedError
-	(*ResumeInvalidParameterError)(nil),   // 111: toolsvc.runs.v1.ResumeInvalidParameterError
-	(*ResumeForbiddenError)(nil),          // 112: toolsvc.runs.v1.ResumeForbiddenError
-	(*ResumeInternalError)(nil),           // 113: toolsvc.runs.v1.ResumeInternalError
-	(*ResumeUnavailableError)(nil),        // 114: toolsvc.runs.v1.ResumeUnavailableError
-	(*ResumeRequest)(nil),                 // 115: toolsvc.runs.v1.ResumeRequest
-	(*ResumeResponse)(nil),                // 116: toolsvc.runs.v1.ResumeResponse
-	(*CancelUnknownRunError)(nil),         // 117: toolsvc.runs.v1.CancelUnknownRunError
-	(*CancelRunEndedError)(nil),           // 118: toolsvc.runs.v1.CancelRunEndedError
-	(*CancelInvalidParameterError)(nil),   // 119: toolsvc.runs.v1.CancelInvalidParameterError
-	(*CancelForbiddenError)(nil),          // 120: toolsvc.runs.v1.CancelForbiddenError
-	(*CancelInternalError)(nil),           // 121: toolsvc.runs.v1.CancelInternalError
-	(*CancelUnavailableError)(nil),        // 122: toolsvc.runs.v1.CancelUnavailableError
-	(*CancelRequest)(nil),                 // 123: toolsvc.runs.v1.CancelRequest
-	(*CancelResponse)(nil),                // 124: toolsvc.runs.v1.CancelResponse
+	(*Opinion)(nil),                       // 34: toolsvc.runs.v1.Opinion
+	(*AttemptRecord)(nil),                 // 35: toolsvc.runs.v1.AttemptRecord
+	(*Repair)(nil),                        // 36: toolsvc.runs.v1.Repair
+	(*Telemetry)(nil),                     // 37: toolsvc.runs.v1.Telemetry
+	(*RunLink)(nil),                       // 38: toolsvc.runs.v1.RunLink
+	(*Question)(nil),                      // 39: toolsvc.runs.v1.Question
+	(*AppendInvalidBodyError)(nil),        // 40: toolsvc.runs.v1.AppendInvalidBodyError
+	(*AppendPayloadTooLargeError)(nil),    // 41: toolsvc.runs.v1.AppendPayloadTooLargeError
+	(*AppendKeyReusedError)(nil),          // 42: toolsvc.runs.v1.AppendKeyReusedError
+	(*AppendUnknownRunError)(nil),         // 43: toolsvc.runs.v1.AppendUnknownRunError
+	(*AppendRunEndedError)(nil),           // 44: toolsvc.runs.v1.AppendRunEndedError
+	(*AppendRunFullError)(nil),            // 45: toolsvc.runs.v1.AppendRunFullError
+	(*AppendTooManyCallsError)(nil),       // 46: toolsvc.runs.v1.AppendTooManyCallsError
+	(*AppendInvalidParameterError)(nil),   // 47: toolsvc.runs.v1.AppendInvalidParameterError
+	(*AppendForbiddenError)(nil),          // 48: toolsvc.runs.v1.AppendForbiddenError
+	(*AppendInternalError)(nil),           // 49: toolsvc.runs.v1.AppendInternalError
+	(*AppendUnavailableError)(nil),        // 50: toolsvc.runs.v1.AppendUnavailableError
+	(*AppendRequest)(nil),                 // 51: toolsvc.runs.v1.AppendRequest
+	(*CallRequest)(nil),                   // 52: toolsvc.runs.v1.CallRequest
+	(*AppendResponse)(nil),                // 53: toolsvc.runs.v1.AppendResponse
+	(*AppendedCall)(nil),                  // 54: toolsvc.runs.v1.AppendedCall
+	(*ResultUnknownRunError)(nil),         // 55: toolsvc.runs.v1.ResultUnknownRunError
+	(*ResultUnknownCallError)(nil),        // 56: toolsvc.runs.v1.ResultUnknownCallError
+	(*ResultTooManyCallsError)(nil),       // 57: toolsvc.runs.v1.ResultTooManyCallsError
+	(*ResultInvalidParameterError)(nil),   // 58: toolsvc.runs.v1.ResultInvalidParameterError
+	(*ResultForbiddenError)(nil),          // 59: toolsvc.runs.v1.ResultForbiddenError
+	(*ResultInternalError)(nil),           // 60: toolsvc.runs.v1.ResultInternalError
+	(*ResultUnavailableError)(nil),        // 61: toolsvc.runs.v1.ResultUnavailableError
+	(*ResultRequest)(nil),                 // 62: toolsvc.runs.v1.ResultRequest
+	(*ResultResponse)(nil),                // 63: toolsvc.runs.v1.ResultResponse
+	(*WatchUnknownRunError)(nil),          // 64: toolsvc.runs.v1.WatchUnknownRunError
+	(*WatchTooManyStreamsError)(nil),      // 65: toolsvc.runs.v1.WatchTooManyStreamsError
+	(*WatchInvalidParameterError)(nil),    // 66: toolsvc.runs.v1.WatchInvalidParameterError
+	(*WatchForbiddenError)(nil),           // 67: toolsvc.runs.v1.WatchForbiddenError
+	(*WatchInternalError)(nil),            // 68: toolsvc.runs.v1.WatchInternalError
+	(*WatchUnavailableError)(nil),         // 69: toolsvc.runs.v1.WatchUnavailableError
+	(*WatchRequest)(nil),                  // 70: toolsvc.runs.v1.WatchRequest
+	(*WatchResponse)(nil),                 // 71: toolsvc.runs.v1.WatchResponse
+	(*ArtifactUnknownArtifactError)(nil),  // 72: toolsvc.runs.v1.ArtifactUnknownArtifactError
+	(*ArtifactTooManyStreamsError)(nil),   // 73: toolsvc.runs.v1.ArtifactTooManyStreamsError
+	(*ArtifactInvalidParameterError)(nil), // 74: toolsvc.runs.v1.ArtifactInvalidParameterError
+	(*ArtifactForbiddenError)(nil),        // 75: toolsvc.runs.v1.ArtifactForbiddenError
+	(*ArtifactInternalError)(nil),         // 76: toolsvc.runs.v1.ArtifactInternalError
+	(*ArtifactUnavailableError)(nil),      // 77: toolsvc.runs.v1.ArtifactUnavailableError
+	(*ArtifactRequest)(nil),               // 78: toolsvc.runs.v1.ArtifactRequest
+	(*ArtifactResponse)(nil),              // 79: toolsvc.runs.v1.ArtifactResponse
+	(*AnswerPayloadTooLargeError)(nil),    // 80: toolsvc.runs.v1.AnswerPayloadTooLargeError
+	(*AnswerUnknownRunError)(nil),         // 81: toolsvc.runs.v1.AnswerUnknownRunError
+	(*AnswerRunEndedError)(nil),           // 82: toolsvc.runs.v1.AnswerRunEndedError
+	(*AnswerQuestionClosedError)(nil),     // 83: toolsvc.runs.v1.AnswerQuestionClosedError
+	(*AnswerTooManyCallsError)(nil),       // 84: toolsvc.runs.v1.AnswerTooManyCallsError
+	(*AnswerInvalidParameterError)(nil),   // 85: toolsvc.runs.v1.AnswerInvalidParameterError
+	(*AnswerForbiddenError)(nil),          // 86: toolsvc.runs.v1.AnswerForbiddenError
+	(*AnswerInternalError)(nil),           // 87: toolsvc.runs.v1.AnswerInternalError
+	(*AnswerUnavailableError)(nil),        // 88: toolsvc.runs.v1.AnswerUnavailableError
+	(*AnswerRequest)(nil),                 // 89: toolsvc.runs.v1.AnswerRequest
+	(*AnswerResponse)(nil),                // 90: toolsvc.runs.v1.AnswerResponse
+	(*ApprovePayloadTooLargeError)(nil),   // 91: toolsvc.runs.v1.ApprovePayloadTooLargeError
+	(*ApproveUnknownRunError)(nil),        // 92: toolsvc.runs.v1.ApproveUnknownRunError
+	(*ApproveRunEndedError)(nil),          // 93: toolsvc.runs.v1.ApproveRunEndedError
+	(*ApproveQuestionClosedError)(nil),    // 94: toolsvc.runs.v1.ApproveQuestionClosedError
+	(*ApproveTooManyCallsError)(nil),      // 95: toolsvc.runs.v1.ApproveTooManyCallsError
+	(*ApproveInvalidParameterError)(nil),  // 96: toolsvc.runs.v1.ApproveInvalidParameterError
+	(*ApproveForbiddenError)(nil),         // 97: toolsvc.runs.v1.ApproveForbiddenError
+	(*ApproveInternalError)(nil),          // 98: toolsvc.runs.v1.ApproveInternalError
+	(*ApproveUnavailableError)(nil),       // 99: toolsvc.runs.v1.ApproveUnavailableError
+	(*ApproveRequest)(nil),                // 100: toolsvc.runs.v1.ApproveRequest
+	(*ApproveResponse)(nil),               // 101: toolsvc.runs.v1.ApproveResponse
+	(*PauseUnknownRunError)(nil),          // 102: toolsvc.runs.v1.PauseUnknownRunError
+	(*PauseRunEndedError)(nil),            // 103: toolsvc.runs.v1.PauseRunEndedError
+	(*PauseInvalidParameterError)(nil),    // 104: toolsvc.runs.v1.PauseInvalidParameterError
+	(*PauseForbiddenError)(nil),           // 105: toolsvc.runs.v1.PauseForbiddenError
+	(*PauseInternalError)(nil),            // 106: toolsvc.runs.v1.PauseInternalError
+	(*PauseUnavailableError)(nil),         // 107: toolsvc.runs.v1.PauseUnavailableError
+	(*PauseRequest)(nil),                  // 108: toolsvc.runs.v1.PauseRequest
+	(*PauseResponse)(nil),                 // 109: toolsvc.runs.v1.PauseResponse
+	(*ResumeUnknownRunError)(nil),         // 110: toolsvc.runs.v1.ResumeUnknownRunError
+	(*ResumeRunEndedError)(nil),           // 111: toolsvc.runs.v1.ResumeRunEndedError
+	(*ResumeInvalidParameterError)(nil),   // 112: toolsvc.runs.v1.ResumeInvalidParameterError
+	(*ResumeForbiddenError)(nil),          // 113: toolsvc.runs.v1.ResumeForbiddenError
+	(*ResumeInternalError)(nil),           // 114: toolsvc.runs.v1.ResumeInternalError
+	(*ResumeUnavailableError)(nil),        // 115: toolsvc.runs.v1.ResumeUnavailableError
+	(*ResumeRequest)(nil),                 // 116: toolsvc.runs.v1.ResumeRequest
+	(*ResumeResponse)(nil),                // 117: toolsvc.runs.v1.ResumeResponse
+	(*CancelUnknownRunError)(nil),         // 118: toolsvc.runs.v1.CancelUnknownRunError
+	(*CancelRunEndedError)(nil),           // 119: toolsvc.runs.v1.CancelRunEndedError
+	(*CancelInvalidParameterError)(nil),   // 120: toolsvc.runs.v1.CancelInvalidParameterError
+	(*CancelForbiddenError)(nil),          // 121: toolsvc.runs.v1.CancelForbiddenError
+	(*CancelInternalError)(nil),           // 122: toolsvc.runs.v1.CancelInternalError
+	(*CancelUnavailableError)(nil),        // 123: toolsvc.runs.v1.CancelUnavailableError
+	(*CancelRequest)(nil),                 // 124: toolsvc.runs.v1.CancelRequest
+	(*CancelResponse)(nil),                // 125: toolsvc.runs.v1.CancelResponse
 }
 var file_goagen_toolsvc_runs_proto_depIdxs = []int32{
 	1,   // 0: toolsvc.runs.v1.StartInvalidBodyError.issues:type_name -> toolsvc.runs.v1.Issue
@@ -14676,131 +14776,132 @@ var file_goagen_toolsvc_runs_proto_depIdxs = []int32{
 	1,   // 16: toolsvc.runs.v1.ShowInternalError.issues:type_name -> toolsvc.runs.v1.Issue
 	1,   // 17: toolsvc.runs.v1.ShowUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
 	25,  // 18: toolsvc.runs.v1.ShowResponse.steps:type_name -> toolsvc.runs.v1.StepState
-	38,  // 19: toolsvc.runs.v1.ShowResponse.questions:type_name -> toolsvc.runs.v1.Question
+	39,  // 19: toolsvc.runs.v1.ShowResponse.questions:type_name -> toolsvc.runs.v1.Question
 	9,   // 20: toolsvc.runs.v1.ShowResponse.policy:type_name -> toolsvc.runs.v1.Policy
 	26,  // 21: toolsvc.runs.v1.StepState.result:type_name -> toolsvc.runs.v1.ToolResult
 	27,  // 22: toolsvc.runs.v1.ToolResult.error:type_name -> toolsvc.runs.v1.ToolError
 	28,  // 23: toolsvc.runs.v1.ToolResult.retry_hint:type_name -> toolsvc.runs.v1.RetryHint
 	31,  // 24: toolsvc.runs.v1.ToolResult.verification:type_name -> toolsvc.runs.v1.Verification
-	34,  // 25: toolsvc.runs.v1.ToolResult.attempts:type_name -> toolsvc.runs.v1.AttemptRecord
-	35,  // 26: toolsvc.runs.v1.ToolResult.repairs:type_name -> toolsvc.runs.v1.Repair
-	36,  // 27: toolsvc.runs.v1.ToolResult.telemetry:type_name -> toolsvc.runs.v1.Telemetry
-	37,  // 28: toolsvc.runs.v1.ToolResult.run_link:type_name -> toolsvc.runs.v1.RunLink
-	38,  // 29: toolsvc.runs.v1.ToolResult.question:type_name -> toolsvc.runs.v1.Question
+	35,  // 25: toolsvc.runs.v1.ToolResult.attempts:type_name -> toolsvc.runs.v1.AttemptRecord
+	36,  // 26: toolsvc.runs.v1.ToolResult.repairs:type_name -> toolsvc.runs.v1.Repair
+	37,  // 27: toolsvc.runs.v1.ToolResult.telemetry:type_name -> toolsvc.runs.v1.Telemetry
+	38,  // 28: toolsvc.runs.v1.ToolResult.run_link:type_name -> toolsvc.runs.v1.RunLink
+	39,  // 29: toolsvc.runs.v1.ToolResult.question:type_name -> toolsvc.runs.v1.Question
 	1,   // 30: toolsvc.runs.v1.RetryHint.issues:type_name -> toolsvc.runs.v1.Issue
 	29,  // 31: toolsvc.runs.v1.RetryHint.candidates:type_name -> toolsvc.runs.v1.Candidate
 	30,  // 32: toolsvc.runs.v1.RetryHint.rollback:type_name -> toolsvc.runs.v1.RollbackNotice
 	32,  // 33: toolsvc.runs.v1.Verification.checks:type_name -> toolsvc.runs.v1.Check
 	33,  // 34: toolsvc.runs.v1.Verification.evidence:type_name -> toolsvc.runs.v1.EvidenceRefs
-	1,   // 35: toolsvc.runs.v1.Question.issues:type_name -> toolsvc.runs.v1.Issue
-	29,  // 36: toolsvc.runs.v1.Question.candidates:type_name -> toolsvc.runs.v1.Candidate
-	1,   // 37: toolsvc.runs.v1.AppendInvalidBodyError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 38: toolsvc.runs.v1.AppendPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 39: toolsvc.runs.v1.AppendKeyReusedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 40: toolsvc.runs.v1.AppendUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 41: toolsvc.runs.v1.AppendRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 42: toolsvc.runs.v1.AppendRunFullError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 43: toolsvc.runs.v1.AppendTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 44: toolsvc.runs.v1.AppendInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 45: toolsvc.runs.v1.AppendForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 46: toolsvc.runs.v1.AppendInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 47: toolsvc.runs.v1.AppendUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	51,  // 48: toolsvc.runs.v1.AppendRequest.calls:type_name -> toolsvc.runs.v1.CallRequest
-	53,  // 49: toolsvc.runs.v1.AppendResponse.calls:type_name -> toolsvc.runs.v1.AppendedCall
-	1,   // 50: toolsvc.runs.v1.ResultUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 51: toolsvc.runs.v1.ResultUnknownCallError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 52: toolsvc.runs.v1.ResultTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 53: toolsvc.runs.v1.ResultInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 54: toolsvc.runs.v1.ResultForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 55: toolsvc.runs.v1.ResultInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 56: toolsvc.runs.v1.ResultUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	27,  // 57: toolsvc.runs.v1.ResultResponse.error:type_name -> toolsvc.runs.v1.ToolError
-	28,  // 58: toolsvc.runs.v1.ResultResponse.retry_hint:type_name -> toolsvc.runs.v1.RetryHint
-	31,  // 59: toolsvc.runs.v1.ResultResponse.verification:type_name -> toolsvc.runs.v1.Verification
-	34,  // 60: toolsvc.runs.v1.ResultResponse.attempts:type_name -> toolsvc.runs.v1.AttemptRecord
-	35,  // 61: toolsvc.runs.v1.ResultResponse.repairs:type_name -> toolsvc.runs.v1.Repair
-	36,  // 62: toolsvc.runs.v1.ResultResponse.telemetry:type_name -> toolsvc.runs.v1.Telemetry
-	37,  // 63: toolsvc.runs.v1.ResultResponse.run_link:type_name -> toolsvc.runs.v1.RunLink
-	38,  // 64: toolsvc.runs.v1.ResultResponse.question:type_name -> toolsvc.runs.v1.Question
-	1,   // 65: toolsvc.runs.v1.WatchUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 66: toolsvc.runs.v1.WatchTooManyStreamsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 67: toolsvc.runs.v1.WatchInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 68: toolsvc.runs.v1.WatchForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 69: toolsvc.runs.v1.WatchInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 70: toolsvc.runs.v1.WatchUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 71: toolsvc.runs.v1.ArtifactUnknownArtifactError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 72: toolsvc.runs.v1.ArtifactTooManyStreamsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 73: toolsvc.runs.v1.ArtifactInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 74: toolsvc.runs.v1.ArtifactForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 75: toolsvc.runs.v1.ArtifactInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 76: toolsvc.runs.v1.ArtifactUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 77: toolsvc.runs.v1.AnswerPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 78: toolsvc.runs.v1.AnswerUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 79: toolsvc.runs.v1.AnswerRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 80: toolsvc.runs.v1.AnswerQuestionClosedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 81: toolsvc.runs.v1.AnswerTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 82: toolsvc.runs.v1.AnswerInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 83: toolsvc.runs.v1.AnswerForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 84: toolsvc.runs.v1.AnswerInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 85: toolsvc.runs.v1.AnswerUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	26,  // 86: toolsvc.runs.v1.AnswerResponse.result:type_name -> toolsvc.runs.v1.ToolResult
-	1,   // 87: toolsvc.runs.v1.ApprovePayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 88: toolsvc.runs.v1.ApproveUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 89: toolsvc.runs.v1.ApproveRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 90: toolsvc.runs.v1.ApproveQuestionClosedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 91: toolsvc.runs.v1.ApproveTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 92: toolsvc.runs.v1.ApproveInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 93: toolsvc.runs.v1.ApproveForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 94: toolsvc.runs.v1.ApproveInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 95: toolsvc.runs.v1.ApproveUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	26,  // 96: toolsvc.runs.v1.ApproveResponse.result:type_name -> toolsvc.runs.v1.ToolResult
-	1,   // 97: toolsvc.runs.v1.PauseUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 98: toolsvc.runs.v1.PauseRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 99: toolsvc.runs.v1.PauseInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 100: toolsvc.runs.v1.PauseForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 101: toolsvc.runs.v1.PauseInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 102: toolsvc.runs.v1.PauseUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 103: toolsvc.runs.v1.ResumeUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 104: toolsvc.runs.v1.ResumeRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 105: toolsvc.runs.v1.ResumeInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 106: toolsvc.runs.v1.ResumeForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 107: toolsvc.runs.v1.ResumeInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 108: toolsvc.runs.v1.ResumeUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 109: toolsvc.runs.v1.CancelUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 110: toolsvc.runs.v1.CancelRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 111: toolsvc.runs.v1.CancelInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 112: toolsvc.runs.v1.CancelForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 113: toolsvc.runs.v1.CancelInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 114: toolsvc.runs.v1.CancelUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	7,   // 115: toolsvc.runs.v1.Runs.Start:input_type -> toolsvc.runs.v1.StartRequest
-	15,  // 116: toolsvc.runs.v1.Runs.List:input_type -> toolsvc.runs.v1.ListRequest
-	23,  // 117: toolsvc.runs.v1.Runs.Show:input_type -> toolsvc.runs.v1.ShowRequest
-	50,  // 118: toolsvc.runs.v1.Runs.Append:input_type -> toolsvc.runs.v1.AppendRequest
-	61,  // 119: toolsvc.runs.v1.Runs.Result:input_type -> toolsvc.runs.v1.ResultRequest
-	69,  // 120: toolsvc.runs.v1.Runs.Watch:input_type -> toolsvc.runs.v1.WatchRequest
-	77,  // 121: toolsvc.runs.v1.Runs.Artifact:input_type -> toolsvc.runs.v1.ArtifactRequest
-	88,  // 122: toolsvc.runs.v1.Runs.Answer:input_type -> toolsvc.runs.v1.AnswerRequest
-	99,  // 123: toolsvc.runs.v1.Runs.Approve:input_type -> toolsvc.runs.v1.ApproveRequest
-	107, // 124: toolsvc.runs.v1.Runs.Pause:input_type -> toolsvc.runs.v1.PauseRequest
-	115, // 125: toolsvc.runs.v1.Runs.Resume:input_type -> toolsvc.runs.v1.ResumeRequest
-	123, // 126: toolsvc.runs.v1.Runs.Cancel:input_type -> toolsvc.runs.v1.CancelRequest
-	10,  // 127: toolsvc.runs.v1.Runs.Start:output_type -> toolsvc.runs.v1.StartResponse
-	16,  // 128: toolsvc.runs.v1.Runs.List:output_type -> toolsvc.runs.v1.ListResponse
-	24,  // 129: toolsvc.runs.v1.Runs.Show:output_type -> toolsvc.runs.v1.ShowResponse
-	52,  // 130: toolsvc.runs.v1.Runs.Append:output_type -> toolsvc.runs.v1.AppendResponse
-	62,  // 131: toolsvc.runs.v1.Runs.Result:output_type -> toolsvc.runs.v1.ResultResponse
-	70,  // 132: toolsvc.runs.v1.Runs.Watch:output_type -> toolsvc.runs.v1.WatchResponse
-	78,  // 133: toolsvc.runs.v1.Runs.Artifact:output_type -> toolsvc.runs.v1.ArtifactResponse
-	89,  // 134: toolsvc.runs.v1.Runs.Answer:output_type -> toolsvc.runs.v1.AnswerResponse
-	100, // 135: toolsvc.runs.v1.Runs.Approve:output_type -> toolsvc.runs.v1.ApproveResponse
-	108, // 136: toolsvc.runs.v1.Runs.Pause:output_type -> toolsvc.runs.v1.PauseResponse
-	116, // 137: toolsvc.runs.v1.Runs.Resume:output_type -> toolsvc.runs.v1.ResumeResponse
-	124, // 138: toolsvc.runs.v1.Runs.Cancel:output_type -> toolsvc.runs.v1.CancelResponse
-	127, // [127:139] is the sub-list for method output_type
-	115, // [115:127] is the sub-list for method input_type
-	115, // [115:115] is the sub-list for extension type_name
-	115, // [115:115] is the sub-list for extension extendee
-	0,   // [0:115] is the sub-list for field type_name
+	34,  // 35: toolsvc.runs.v1.Verification.opinion:type_name -> toolsvc.runs.v1.Opinion
+	1,   // 36: toolsvc.runs.v1.Question.issues:type_name -> toolsvc.runs.v1.Issue
+	29,  // 37: toolsvc.runs.v1.Question.candidates:type_name -> toolsvc.runs.v1.Candidate
+	1,   // 38: toolsvc.runs.v1.AppendInvalidBodyError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 39: toolsvc.runs.v1.AppendPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 40: toolsvc.runs.v1.AppendKeyReusedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 41: toolsvc.runs.v1.AppendUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 42: toolsvc.runs.v1.AppendRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 43: toolsvc.runs.v1.AppendRunFullError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 44: toolsvc.runs.v1.AppendTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 45: toolsvc.runs.v1.AppendInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 46: toolsvc.runs.v1.AppendForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 47: toolsvc.runs.v1.AppendInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 48: toolsvc.runs.v1.AppendUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	52,  // 49: toolsvc.runs.v1.AppendRequest.calls:type_name -> toolsvc.runs.v1.CallRequest
+	54,  // 50: toolsvc.runs.v1.AppendResponse.calls:type_name -> toolsvc.runs.v1.AppendedCall
+	1,   // 51: toolsvc.runs.v1.ResultUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 52: toolsvc.runs.v1.ResultUnknownCallError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 53: toolsvc.runs.v1.ResultTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 54: toolsvc.runs.v1.ResultInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 55: toolsvc.runs.v1.ResultForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 56: toolsvc.runs.v1.ResultInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 57: toolsvc.runs.v1.ResultUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	27,  // 58: toolsvc.runs.v1.ResultResponse.error:type_name -> toolsvc.runs.v1.ToolError
+	28,  // 59: toolsvc.runs.v1.ResultResponse.retry_hint:type_name -> toolsvc.runs.v1.RetryHint
+	31,  // 60: toolsvc.runs.v1.ResultResponse.verification:type_name -> toolsvc.runs.v1.Verification
+	35,  // 61: toolsvc.runs.v1.ResultResponse.attempts:type_name -> toolsvc.runs.v1.AttemptRecord
+	36,  // 62: toolsvc.runs.v1.ResultResponse.repairs:type_name -> toolsvc.runs.v1.Repair
+	37,  // 63: toolsvc.runs.v1.ResultResponse.telemetry:type_name -> toolsvc.runs.v1.Telemetry
+	38,  // 64: toolsvc.runs.v1.ResultResponse.run_link:type_name -> toolsvc.runs.v1.RunLink
+	39,  // 65: toolsvc.runs.v1.ResultResponse.question:type_name -> toolsvc.runs.v1.Question
+	1,   // 66: toolsvc.runs.v1.WatchUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 67: toolsvc.runs.v1.WatchTooManyStreamsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 68: toolsvc.runs.v1.WatchInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 69: toolsvc.runs.v1.WatchForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 70: toolsvc.runs.v1.WatchInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 71: toolsvc.runs.v1.WatchUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 72: toolsvc.runs.v1.ArtifactUnknownArtifactError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 73: toolsvc.runs.v1.ArtifactTooManyStreamsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 74: toolsvc.runs.v1.ArtifactInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 75: toolsvc.runs.v1.ArtifactForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 76: toolsvc.runs.v1.ArtifactInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 77: toolsvc.runs.v1.ArtifactUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 78: toolsvc.runs.v1.AnswerPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 79: toolsvc.runs.v1.AnswerUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 80: toolsvc.runs.v1.AnswerRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 81: toolsvc.runs.v1.AnswerQuestionClosedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 82: toolsvc.runs.v1.AnswerTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 83: toolsvc.runs.v1.AnswerInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 84: toolsvc.runs.v1.AnswerForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 85: toolsvc.runs.v1.AnswerInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 86: toolsvc.runs.v1.AnswerUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	26,  // 87: toolsvc.runs.v1.AnswerResponse.result:type_name -> toolsvc.runs.v1.ToolResult
+	1,   // 88: toolsvc.runs.v1.ApprovePayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 89: toolsvc.runs.v1.ApproveUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 90: toolsvc.runs.v1.ApproveRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 91: toolsvc.runs.v1.ApproveQuestionClosedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 92: toolsvc.runs.v1.ApproveTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 93: toolsvc.runs.v1.ApproveInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 94: toolsvc.runs.v1.ApproveForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 95: toolsvc.runs.v1.ApproveInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 96: toolsvc.runs.v1.ApproveUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	26,  // 97: toolsvc.runs.v1.ApproveResponse.result:type_name -> toolsvc.runs.v1.ToolResult
+	1,   // 98: toolsvc.runs.v1.PauseUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 99: toolsvc.runs.v1.PauseRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 100: toolsvc.runs.v1.PauseInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 101: toolsvc.runs.v1.PauseForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 102: toolsvc.runs.v1.PauseInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 103: toolsvc.runs.v1.PauseUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 104: toolsvc.runs.v1.ResumeUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 105: toolsvc.runs.v1.ResumeRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 106: toolsvc.runs.v1.ResumeInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 107: toolsvc.runs.v1.ResumeForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 108: toolsvc.runs.v1.ResumeInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 109: toolsvc.runs.v1.ResumeUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 110: toolsvc.runs.v1.CancelUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 111: toolsvc.runs.v1.CancelRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 112: toolsvc.runs.v1.CancelInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 113: toolsvc.runs.v1.CancelForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 114: toolsvc.runs.v1.CancelInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 115: toolsvc.runs.v1.CancelUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	7,   // 116: toolsvc.runs.v1.Runs.Start:input_type -> toolsvc.runs.v1.StartRequest
+	15,  // 117: toolsvc.runs.v1.Runs.List:input_type -> toolsvc.runs.v1.ListRequest
+	23,  // 118: toolsvc.runs.v1.Runs.Show:input_type -> toolsvc.runs.v1.ShowRequest
+	51,  // 119: toolsvc.runs.v1.Runs.Append:input_type -> toolsvc.runs.v1.AppendRequest
+	62,  // 120: toolsvc.runs.v1.Runs.Result:input_type -> toolsvc.runs.v1.ResultRequest
+	70,  // 121: toolsvc.runs.v1.Runs.Watch:input_type -> toolsvc.runs.v1.WatchRequest
+	78,  // 122: toolsvc.runs.v1.Runs.Artifact:input_type -> toolsvc.runs.v1.ArtifactRequest
+	89,  // 123: toolsvc.runs.v1.Runs.Answer:input_type -> toolsvc.runs.v1.AnswerRequest
+	100, // 124: toolsvc.runs.v1.Runs.Approve:input_type -> toolsvc.runs.v1.ApproveRequest
+	108, // 125: toolsvc.runs.v1.Runs.Pause:input_type -> toolsvc.runs.v1.PauseRequest
+	116, // 126: toolsvc.runs.v1.Runs.Resume:input_type -> toolsvc.runs.v1.ResumeRequest
+	124, // 127: toolsvc.runs.v1.Runs.Cancel:input_type -> toolsvc.runs.v1.CancelRequest
+	10,  // 128: toolsvc.runs.v1.Runs.Start:output_type -> toolsvc.runs.v1.StartResponse
+	16,  // 129: toolsvc.runs.v1.Runs.List:output_type -> toolsvc.runs.v1.ListResponse
+	24,  // 130: toolsvc.runs.v1.Runs.Show:output_type -> toolsvc.runs.v1.ShowResponse
+	53,  // 131: toolsvc.runs.v1.Runs.Append:output_type -> toolsvc.runs.v1.AppendResponse
+	63,  // 132: toolsvc.runs.v1.Runs.Result:output_type -> toolsvc.runs.v1.ResultResponse
+	71,  // 133: toolsvc.runs.v1.Runs.Watch:output_type -> toolsvc.runs.v1.WatchResponse
+	79,  // 134: toolsvc.runs.v1.Runs.Artifact:output_type -> toolsvc.runs.v1.ArtifactResponse
+	90,  // 135: toolsvc.runs.v1.Runs.Answer:output_type -> toolsvc.runs.v1.AnswerResponse
+	101, // 136: toolsvc.runs.v1.Runs.Approve:output_type -> toolsvc.runs.v1.ApproveResponse
+	109, // 137: toolsvc.runs.v1.Runs.Pause:output_type -> toolsvc.runs.v1.PauseResponse
+	117, // 138: toolsvc.runs.v1.Runs.Resume:output_type -> toolsvc.runs.v1.ResumeResponse
+	125, // 139: toolsvc.runs.v1.Runs.Cancel:output_type -> toolsvc.runs.v1.CancelResponse
+	128, // [128:140] is the sub-list for method output_type
+	116, // [116:128] is the sub-list for method input_type
+	116, // [116:116] is the sub-list for extension type_name
+	116, // [116:116] is the sub-list for extension extendee
+	0,   // [0:116] is the sub-list for field type_name
 }
 
 func init() { file_goagen_toolsvc_runs_proto_init() }
@@ -14836,8 +14937,7 @@ func file_goagen_toolsvc_runs_proto_init() {
 	file_goagen_toolsvc_runs_proto_msgTypes[29].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[32].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[33].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[34].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[36].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[35].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[37].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[38].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[39].OneofWrappers = []any{}
@@ -14851,15 +14951,15 @@ func file_goagen_toolsvc_runs_proto_init() {
 	file_goagen_toolsvc_runs_proto_msgTypes[47].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[48].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[49].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[51].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[54].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[50].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[52].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[55].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[56].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[57].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[58].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[59].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[60].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[62].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[61].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[63].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[64].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[65].OneofWrappers = []any{}
@@ -14867,13 +14967,13 @@ func file_goagen_toolsvc_runs_proto_init() {
 	file_goagen_toolsvc_runs_proto_msgTypes[67].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[68].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[69].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[71].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[70].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[72].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[73].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[74].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[75].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[76].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[79].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[77].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[80].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[81].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[82].OneofWrappers = []any{}
@@ -14882,7 +14982,7 @@ func file_goagen_toolsvc_runs_proto_init() {
 	file_goagen_toolsvc_runs_proto_msgTypes[85].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[86].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[87].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[90].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[88].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[91].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[92].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[93].OneofWrappers = []any{}
@@ -14892,31 +14992,32 @@ func file_goagen_toolsvc_runs_proto_init() {
 	file_goagen_toolsvc_runs_proto_msgTypes[97].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[98].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[99].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[101].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[100].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[102].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[103].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[104].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[105].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[106].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[109].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[107].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[110].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[111].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[112].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[113].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[114].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[117].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[115].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[118].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[119].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[120].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[121].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[122].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[123].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_goagen_toolsvc_runs_proto_rawDesc), len(file_goagen_toolsvc_runs_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   125,
+			NumMessages:   126,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -3329,6 +3329,7 @@ type Verification struct {
 	// Every condition with what was expected and what was observed
 	Checks        []*Check      `protobuf:"bytes,5,rep,name=checks,proto3" json:"checks,omitempty"`
 	Evidence      *EvidenceRefs `protobuf:"bytes,6,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	Opinion       *Opinion      `protobuf:"bytes,7,opt,name=opinion,proto3" json:"opinion,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3401,6 +3402,13 @@ func (x *Verification) GetChecks() []*Check {
 func (x *Verification) GetEvidence() *EvidenceRefs {
 	if x != nil {
 		return x.Evidence
+	}
+	return nil
+}
+
+func (x *Verification) GetOpinion() *Opinion {
+	if x != nil {
+		return x.Opinion
 	}
 	return nil
 }
@@ -3552,6 +3560,88 @@ func (x *EvidenceRefs) GetAfter() string {
 	return ""
 }
 
+// What a model thinks, where one was asked.
+type Opinion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The model
+	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	// Its verdict: success, failure or uncertain
+	Verdict string `protobuf:"bytes,2,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	// From 0 to 1
+	Confidence float64 `protobuf:"fixed64,3,opt,name=confidence,proto3" json:"confidence,omitempty"`
+	// Why, in words
+	Explanation string `protobuf:"bytes,4,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// Whether the conditions, by themselves, came to the same verdict
+	Agrees        bool `protobuf:"varint,5,opt,name=agrees,proto3" json:"agrees,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Opinion) Reset() {
+	*x = Opinion{}
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Opinion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Opinion) ProtoMessage() {}
+
+func (x *Opinion) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Opinion.ProtoReflect.Descriptor instead.
+func (*Opinion) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *Opinion) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *Opinion) GetVerdict() string {
+	if x != nil {
+		return x.Verdict
+	}
+	return ""
+}
+
+func (x *Opinion) GetConfidence() float64 {
+	if x != nil {
+		return x.Confidence
+	}
+	return 0
+}
+
+func (x *Opinion) GetExplanation() string {
+	if x != nil {
+		return x.Explanation
+	}
+	return ""
+}
+
+func (x *Opinion) GetAgrees() bool {
+	if x != nil {
+		return x.Agrees
+	}
+	return false
+}
+
 // The account of one attempt.
 type AttemptRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3585,7 +3675,7 @@ type AttemptRecord struct {
 
 func (x *AttemptRecord) Reset() {
 	*x = AttemptRecord{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[34]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3597,7 +3687,7 @@ func (x *AttemptRecord) String() string {
 func (*AttemptRecord) ProtoMessage() {}
 
 func (x *AttemptRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[34]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3610,7 +3700,7 @@ func (x *AttemptRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptRecord.ProtoReflect.Descriptor instead.
 func (*AttemptRecord) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{34}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AttemptRecord) GetNumber() int32 {
@@ -3695,7 +3785,7 @@ type Repair struct {
 
 func (x *Repair) Reset() {
 	*x = Repair{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[35]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3707,7 +3797,7 @@ func (x *Repair) String() string {
 func (*Repair) ProtoMessage() {}
 
 func (x *Repair) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[35]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3720,7 +3810,7 @@ func (x *Repair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repair.ProtoReflect.Descriptor instead.
 func (*Repair) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{35}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Repair) GetPath() string {
@@ -3780,7 +3870,7 @@ type Telemetry struct {
 
 func (x *Telemetry) Reset() {
 	*x = Telemetry{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[36]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3792,7 +3882,7 @@ func (x *Telemetry) String() string {
 func (*Telemetry) ProtoMessage() {}
 
 func (x *Telemetry) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[36]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3805,7 +3895,7 @@ func (x *Telemetry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Telemetry.ProtoReflect.Descriptor instead.
 func (*Telemetry) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{36}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Telemetry) GetDurationMs() int64 {
@@ -3863,7 +3953,7 @@ type RunLink struct {
 
 func (x *RunLink) Reset() {
 	*x = RunLink{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[37]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3875,7 +3965,7 @@ func (x *RunLink) String() string {
 func (*RunLink) ProtoMessage() {}
 
 func (x *RunLink) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[37]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3888,7 +3978,7 @@ func (x *RunLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunLink.ProtoReflect.Descriptor instead.
 func (*RunLink) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{37}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RunLink) GetWorkflowId() string {
@@ -3954,7 +4044,7 @@ type Question struct {
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[38]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3966,7 +4056,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[38]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3979,7 +4069,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{38}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Question) GetId() string {
@@ -4483,7 +4573,7 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\tperformed\x18\x01 \x01(\bR\tperformed\x12\x1f\n" +
 	"\vrestored_to\x18\x02 \x01(\tR\n" +
 	"restoredTo\x12#\n" +
-	"\rfailed_checks\x18\x03 \x03(\tR\ffailedChecks\"\xf5\x01\n" +
+	"\rfailed_checks\x18\x03 \x03(\tR\ffailedChecks\"\xaa\x02\n" +
 	"\fVerification\x12\x18\n" +
 	"\averdict\x18\x01 \x01(\tR\averdict\x12\x1e\n" +
 	"\n" +
@@ -4492,7 +4582,8 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\tthreshold\x18\x03 \x01(\x01R\tthreshold\x12 \n" +
 	"\vexplanation\x18\x04 \x01(\tR\vexplanation\x12/\n" +
 	"\x06checks\x18\x05 \x03(\v2\x17.toolsvc.tools.v1.CheckR\x06checks\x12:\n" +
-	"\bevidence\x18\x06 \x01(\v2\x1e.toolsvc.tools.v1.EvidenceRefsR\bevidence\"\xba\x01\n" +
+	"\bevidence\x18\x06 \x01(\v2\x1e.toolsvc.tools.v1.EvidenceRefsR\bevidence\x123\n" +
+	"\aopinion\x18\a \x01(\v2\x19.toolsvc.tools.v1.OpinionR\aopinion\"\xba\x01\n" +
 	"\x05Check\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\tcondition\x18\x02 \x01(\tR\tcondition\x12\x1a\n" +
@@ -4506,7 +4597,15 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\x06before\x18\x01 \x01(\tH\x00R\x06before\x88\x01\x01\x12\x19\n" +
 	"\x05after\x18\x02 \x01(\tH\x01R\x05after\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
-	"\x06_after\"\xac\x02\n" +
+	"\x06_after\"\x93\x01\n" +
+	"\aOpinion\x12\x14\n" +
+	"\x05model\x18\x01 \x01(\tR\x05model\x12\x18\n" +
+	"\averdict\x18\x02 \x01(\tR\averdict\x12\x1e\n" +
+	"\n" +
+	"confidence\x18\x03 \x01(\x01R\n" +
+	"confidence\x12 \n" +
+	"\vexplanation\x18\x04 \x01(\tR\vexplanation\x12\x16\n" +
+	"\x06agrees\x18\x05 \x01(\bR\x06agrees\"\xac\x02\n" +
 	"\rAttemptRecord\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x11R\x06number\x12\x16\n" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12\x19\n" +
@@ -4593,7 +4692,7 @@ func file_goagen_toolsvc_tools_proto_rawDescGZIP() []byte {
 	return file_goagen_toolsvc_tools_proto_rawDescData
 }
 
-var file_goagen_toolsvc_tools_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_goagen_toolsvc_tools_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_goagen_toolsvc_tools_proto_goTypes = []any{
 	(*ListForbiddenError)(nil),        // 0: toolsvc.tools.v1.ListForbiddenError
 	(*Issue)(nil),                     // 1: toolsvc.tools.v1.Issue
@@ -4629,11 +4728,12 @@ var file_goagen_toolsvc_tools_proto_goTypes = []any{
 	(*Verification)(nil),              // 31: toolsvc.tools.v1.Verification
 	(*Check)(nil),                     // 32: toolsvc.tools.v1.Check
 	(*EvidenceRefs)(nil),              // 33: toolsvc.tools.v1.EvidenceRefs
-	(*AttemptRecord)(nil),             // 34: toolsvc.tools.v1.AttemptRecord
-	(*Repair)(nil),                    // 35: toolsvc.tools.v1.Repair
-	(*Telemetry)(nil),                 // 36: toolsvc.tools.v1.Telemetry
-	(*RunLink)(nil),                   // 37: toolsvc.tools.v1.RunLink
-	(*Question)(nil),                  // 38: toolsvc.tools.v1.Question
+	(*Opinion)(nil),                   // 34: toolsvc.tools.v1.Opinion
+	(*AttemptRecord)(nil),             // 35: toolsvc.tools.v1.AttemptRecord
+	(*Repair)(nil),                    // 36: toolsvc.tools.v1.Repair
+	(*Telemetry)(nil),                 // 37: toolsvc.tools.v1.Telemetry
+	(*RunLink)(nil),                   // 38: toolsvc.tools.v1.RunLink
+	(*Question)(nil),                  // 39: toolsvc.tools.v1.Question
 }
 var file_goagen_toolsvc_tools_proto_depIdxs = []int32{
 	1,  // 0: toolsvc.tools.v1.ListForbiddenError.issues:type_name -> toolsvc.tools.v1.Issue
@@ -4663,29 +4763,30 @@ var file_goagen_toolsvc_tools_proto_depIdxs = []int32{
 	27, // 24: toolsvc.tools.v1.ToolResult.error:type_name -> toolsvc.tools.v1.ToolError
 	28, // 25: toolsvc.tools.v1.ToolResult.retry_hint:type_name -> toolsvc.tools.v1.RetryHint
 	31, // 26: toolsvc.tools.v1.ToolResult.verification:type_name -> toolsvc.tools.v1.Verification
-	34, // 27: toolsvc.tools.v1.ToolResult.attempts:type_name -> toolsvc.tools.v1.AttemptRecord
-	35, // 28: toolsvc.tools.v1.ToolResult.repairs:type_name -> toolsvc.tools.v1.Repair
-	36, // 29: toolsvc.tools.v1.ToolResult.telemetry:type_name -> toolsvc.tools.v1.Telemetry
-	37, // 30: toolsvc.tools.v1.ToolResult.run_link:type_name -> toolsvc.tools.v1.RunLink
-	38, // 31: toolsvc.tools.v1.ToolResult.question:type_name -> toolsvc.tools.v1.Question
+	35, // 27: toolsvc.tools.v1.ToolResult.attempts:type_name -> toolsvc.tools.v1.AttemptRecord
+	36, // 28: toolsvc.tools.v1.ToolResult.repairs:type_name -> toolsvc.tools.v1.Repair
+	37, // 29: toolsvc.tools.v1.ToolResult.telemetry:type_name -> toolsvc.tools.v1.Telemetry
+	38, // 30: toolsvc.tools.v1.ToolResult.run_link:type_name -> toolsvc.tools.v1.RunLink
+	39, // 31: toolsvc.tools.v1.ToolResult.question:type_name -> toolsvc.tools.v1.Question
 	1,  // 32: toolsvc.tools.v1.RetryHint.issues:type_name -> toolsvc.tools.v1.Issue
 	29, // 33: toolsvc.tools.v1.RetryHint.candidates:type_name -> toolsvc.tools.v1.Candidate
 	30, // 34: toolsvc.tools.v1.RetryHint.rollback:type_name -> toolsvc.tools.v1.RollbackNotice
 	32, // 35: toolsvc.tools.v1.Verification.checks:type_name -> toolsvc.tools.v1.Check
 	33, // 36: toolsvc.tools.v1.Verification.evidence:type_name -> toolsvc.tools.v1.EvidenceRefs
-	1,  // 37: toolsvc.tools.v1.Question.issues:type_name -> toolsvc.tools.v1.Issue
-	29, // 38: toolsvc.tools.v1.Question.candidates:type_name -> toolsvc.tools.v1.Candidate
-	3,  // 39: toolsvc.tools.v1.Tools.List:input_type -> toolsvc.tools.v1.ListRequest
-	11, // 40: toolsvc.tools.v1.Tools.Show:input_type -> toolsvc.tools.v1.ShowRequest
-	24, // 41: toolsvc.tools.v1.Tools.Call:input_type -> toolsvc.tools.v1.CallRequest
-	4,  // 42: toolsvc.tools.v1.Tools.List:output_type -> toolsvc.tools.v1.ListResponse
-	12, // 43: toolsvc.tools.v1.Tools.Show:output_type -> toolsvc.tools.v1.ShowResponse
-	25, // 44: toolsvc.tools.v1.Tools.Call:output_type -> toolsvc.tools.v1.CallResponse
-	42, // [42:45] is the sub-list for method output_type
-	39, // [39:42] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	34, // 37: toolsvc.tools.v1.Verification.opinion:type_name -> toolsvc.tools.v1.Opinion
+	1,  // 38: toolsvc.tools.v1.Question.issues:type_name -> toolsvc.tools.v1.Issue
+	29, // 39: toolsvc.tools.v1.Question.candidates:type_name -> toolsvc.tools.v1.Candidate
+	3,  // 40: toolsvc.tools.v1.Tools.List:input_type -> toolsvc.tools.v1.ListRequest
+	11, // 41: toolsvc.tools.v1.Tools.Show:input_type -> toolsvc.tools.v1.ShowRequest
+	24, // 42: toolsvc.tools.v1.Tools.Call:input_type -> toolsvc.tools.v1.CallRequest
+	4,  // 43: toolsvc.tools.v1.Tools.List:output_type -> toolsvc.tools.v1.ListResponse
+	12, // 44: toolsvc.tools.v1.Tools.Show:output_type -> toolsvc.tools.v1.ShowResponse
+	25, // 45: toolsvc.tools.v1.Tools.Call:output_type -> toolsvc.tools.v1.CallResponse
+	43, // [43:46] is the sub-list for method output_type
+	40, // [40:43] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_goagen_toolsvc_tools_proto_init() }
@@ -4720,17 +4821,17 @@ func file_goagen_toolsvc_tools_proto_init() {
 	file_goagen_toolsvc_tools_proto_msgTypes[29].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[32].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[33].OneofWrappers = []any{}
-	file_goagen_toolsvc_tools_proto_msgTypes[34].OneofWrappers = []any{}
-	file_goagen_toolsvc_tools_proto_msgTypes[36].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[35].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[37].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[38].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[39].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_goagen_toolsvc_tools_proto_rawDesc), len(file_goagen_toolsvc_tools_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   39,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

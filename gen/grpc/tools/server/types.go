@@ -1098,6 +1098,9 @@ func svcTypesVerificationToToolspbVerification(v *types.Verification) *toolspb.V
 	if v.Evidence != nil {
 		res.Evidence = svcTypesEvidenceRefsToToolspbEvidenceRefs(v.Evidence)
 	}
+	if v.Opinion != nil {
+		res.Opinion = svcTypesOpinionToToolspbOpinion(v.Opinion)
+	}
 
 	return res
 }
@@ -1108,6 +1111,23 @@ func svcTypesEvidenceRefsToToolspbEvidenceRefs(v *types.EvidenceRefs) *toolspb.E
 	res := &toolspb.EvidenceRefs{
 		Before: v.Before,
 		After:  v.After,
+	}
+
+	return res
+}
+
+// svcTypesOpinionToToolspbOpinion builds a value of type *toolspb.Opinion from
+// a value of type *types.Opinion.
+func svcTypesOpinionToToolspbOpinion(v *types.Opinion) *toolspb.Opinion {
+	if v == nil {
+		return nil
+	}
+	res := &toolspb.Opinion{
+		Model:       v.Model,
+		Verdict:     v.Verdict,
+		Confidence:  v.Confidence,
+		Explanation: v.Explanation,
+		Agrees:      v.Agrees,
 	}
 
 	return res
@@ -1393,6 +1413,9 @@ func protobufToolspbVerificationToTypesVerification(v *toolspb.Verification) *ty
 	if v.Evidence != nil {
 		res.Evidence = protobufToolspbEvidenceRefsToTypesEvidenceRefs(v.Evidence)
 	}
+	if v.Opinion != nil {
+		res.Opinion = protobufToolspbOpinionToTypesOpinion(v.Opinion)
+	}
 
 	return res
 }
@@ -1403,6 +1426,23 @@ func protobufToolspbEvidenceRefsToTypesEvidenceRefs(v *toolspb.EvidenceRefs) *ty
 	res := &types.EvidenceRefs{
 		Before: v.Before,
 		After:  v.After,
+	}
+
+	return res
+}
+
+// protobufToolspbOpinionToTypesOpinion builds a value of type *types.Opinion
+// from a value of type *toolspb.Opinion.
+func protobufToolspbOpinionToTypesOpinion(v *toolspb.Opinion) *types.Opinion {
+	if v == nil {
+		return nil
+	}
+	res := &types.Opinion{
+		Model:       v.Model,
+		Verdict:     v.Verdict,
+		Confidence:  v.Confidence,
+		Explanation: v.Explanation,
+		Agrees:      v.Agrees,
 	}
 
 	return res

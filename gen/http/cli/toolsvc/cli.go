@@ -32,7 +32,7 @@ func UsageCommands() []string {
 // UsageExamples produces an example of a valid invocation of the CLI tool.
 func UsageExamples() string {
 	return os.Args[0] + " " + "tools list" + "\n" +
-		os.Args[0] + " " + "runs start --body '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Itaque veritatis distinctio sint totam.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 8649933747370263993,\n         \"max_failures\": 1007344417598501021,\n         \"question_ttl_ms\": 3422583562671821220,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 5847476460541480630,\n         \"token_budget\": 1682709303819961916,\n         \"wait_budget_ms\": 1274008652604455036\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TWF4aW1lIGRvbG9yIGFsaWFzIGNvcnBvcmlzIHF1aXNxdWFtIHZvbHVwdGF0ZXMu\",\n            \"expect_failure\": \"v1r\",\n            \"title\": \"vwh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TWF4aW1lIGRvbG9yIGFsaWFzIGNvcnBvcmlzIHF1aXNxdWFtIHZvbHVwdGF0ZXMu\",\n            \"expect_failure\": \"v1r\",\n            \"title\": \"vwh\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"" + "\n" +
+		os.Args[0] + " " + "runs start --body '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Eligendi quos.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6486071401351319612,\n         \"max_failures\": 350744112692546793,\n         \"question_ttl_ms\": 3588080577392643712,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 2465461335438307176,\n         \"token_budget\": 4870672063271108606,\n         \"wait_budget_ms\": 303228605744271399\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"" + "\n" +
 		""
 }
 
@@ -355,7 +355,7 @@ func toolsCallUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "tools call --body \"RG9sb3JlbSBhc3Blcm5hdHVyIHJlbSB0ZW1wb3JhIHV0IGRvbG9yZW1xdWUu\" --tool \"browser.click\" --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --lang \"en\" --repair \"person\" --ask false --approve \"ask\" --accept-language \"ko, en;q=0.5\" --idempotency-key \"order-4711-refund\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "tools call --body \"UmVydW0gaW52ZW50b3JlIHZvbHVwdGF0ZW0gaWQu\" --tool \"browser.click\" --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --lang \"en\" --repair \"syntax\" --ask true --approve \"ask\" --accept-language \"ko, en;q=0.5\" --idempotency-key \"order-4711-refund\"")
 }
 
 // runsUsage displays the usage of the runs command and its subcommands.
@@ -394,7 +394,7 @@ func runsStartUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs start --body '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Itaque veritatis distinctio sint totam.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 8649933747370263993,\n         \"max_failures\": 1007344417598501021,\n         \"question_ttl_ms\": 3422583562671821220,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 5847476460541480630,\n         \"token_budget\": 1682709303819961916,\n         \"wait_budget_ms\": 1274008652604455036\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TWF4aW1lIGRvbG9yIGFsaWFzIGNvcnBvcmlzIHF1aXNxdWFtIHZvbHVwdGF0ZXMu\",\n            \"expect_failure\": \"v1r\",\n            \"title\": \"vwh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TWF4aW1lIGRvbG9yIGFsaWFzIGNvcnBvcmlzIHF1aXNxdWFtIHZvbHVwdGF0ZXMu\",\n            \"expect_failure\": \"v1r\",\n            \"title\": \"vwh\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs start --body '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Eligendi quos.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6486071401351319612,\n         \"max_failures\": 350744112692546793,\n         \"question_ttl_ms\": 3588080577392643712,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 2465461335438307176,\n         \"token_budget\": 4870672063271108606,\n         \"wait_budget_ms\": 303228605744271399\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"")
 }
 
 func runsListUsage() {
@@ -454,7 +454,7 @@ func runsAppendUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs append --body '{\n      \"calls\": [\n         {\n            \"arguments\": \"RXQgdXQgcG9zc2ltdXMgYWxpYXMgZXN0IGl0YXF1ZSBuZXF1ZS4=\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"RXQgdXQgcG9zc2ltdXMgYWxpYXMgZXN0IGl0YXF1ZSBuZXF1ZS4=\",\n            \"tool\": \"browser.click\"\n         }\n      ]\n   }' --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --idempotency-key \"order-4711-refund\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs append --body '{\n      \"calls\": [\n         {\n            \"arguments\": \"RXQgc3VudCBuZXF1ZSBzZWQgZWFydW0gZGljdGEgc2FwaWVudGUu\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"RXQgc3VudCBuZXF1ZSBzZWQgZWFydW0gZGljdGEgc2FwaWVudGUu\",\n            \"tool\": \"browser.click\"\n         }\n      ]\n   }' --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --idempotency-key \"order-4711-refund\"")
 }
 
 func runsResultUsage() {
@@ -496,7 +496,7 @@ func runsAnswerUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs answer --body \"SWQgbWFpb3JlcyBhIGxhYm9yZSBldC4=\" --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --question \"q_5jx2mn4tq7wkc3zr6vbd8hysfa\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs answer --body \"UG9zc2ltdXMgdmVsaXQgZG9sb3J1bSBpdXJlIGRvbG9yZW1xdWUgcmVydW0u\" --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --question \"q_5jx2mn4tq7wkc3zr6vbd8hysfa\"")
 }
 
 func runsApproveUsage() {
@@ -518,7 +518,7 @@ func runsApproveUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs approve --body '{\n      \"approved\": false,\n      \"digest\": \"lmh\"\n   }' --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --approval \"a_5jx2mn4tq7wkc3zr6vbd8hysfa\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs approve --body '{\n      \"approved\": false,\n      \"digest\": \"98q\"\n   }' --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --approval \"a_5jx2mn4tq7wkc3zr6vbd8hysfa\"")
 }
 
 func runsPauseUsage() {

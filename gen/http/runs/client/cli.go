@@ -25,7 +25,7 @@ func BuildStartPayload(runsStartBody string, runsStartAcceptLanguage string) (*r
 	{
 		err = json.Unmarshal([]byte(runsStartBody), &body)
 		if err != nil {
-			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Itaque veritatis distinctio sint totam.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 8649933747370263993,\n         \"max_failures\": 1007344417598501021,\n         \"question_ttl_ms\": 3422583562671821220,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 5847476460541480630,\n         \"token_budget\": 1682709303819961916,\n         \"wait_budget_ms\": 1274008652604455036\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TWF4aW1lIGRvbG9yIGFsaWFzIGNvcnBvcmlzIHF1aXNxdWFtIHZvbHVwdGF0ZXMu\",\n            \"expect_failure\": \"v1r\",\n            \"title\": \"vwh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TWF4aW1lIGRvbG9yIGFsaWFzIGNvcnBvcmlzIHF1aXNxdWFtIHZvbHVwdGF0ZXMu\",\n            \"expect_failure\": \"v1r\",\n            \"title\": \"vwh\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }'")
+			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Eligendi quos.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6486071401351319612,\n         \"max_failures\": 350744112692546793,\n         \"question_ttl_ms\": 3588080577392643712,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 2465461335438307176,\n         \"token_budget\": 4870672063271108606,\n         \"wait_budget_ms\": 303228605744271399\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }'")
 		}
 	}
 	var acceptLanguage *string
@@ -133,7 +133,7 @@ func BuildAppendPayload(runsAppendBody string, runsAppendRun string, runsAppendI
 	{
 		err = json.Unmarshal([]byte(runsAppendBody), &body)
 		if err != nil {
-			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"calls\": [\n         {\n            \"arguments\": \"RXQgdXQgcG9zc2ltdXMgYWxpYXMgZXN0IGl0YXF1ZSBuZXF1ZS4=\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"RXQgdXQgcG9zc2ltdXMgYWxpYXMgZXN0IGl0YXF1ZSBuZXF1ZS4=\",\n            \"tool\": \"browser.click\"\n         }\n      ]\n   }'")
+			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"calls\": [\n         {\n            \"arguments\": \"RXQgc3VudCBuZXF1ZSBzZWQgZWFydW0gZGljdGEgc2FwaWVudGUu\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"RXQgc3VudCBuZXF1ZSBzZWQgZWFydW0gZGljdGEgc2FwaWVudGUu\",\n            \"tool\": \"browser.click\"\n         }\n      ]\n   }'")
 		}
 		if body.Calls == nil {
 			err = goa.MergeErrors(err, goa.MissingFieldError("calls", "body"))
@@ -221,7 +221,7 @@ func BuildAnswerPayload(runsAnswerBody string, runsAnswerRun string, runsAnswerQ
 	{
 		err = json.Unmarshal([]byte(runsAnswerBody), &body)
 		if err != nil {
-			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "\"SWQgbWFpb3JlcyBhIGxhYm9yZSBldC4=\"")
+			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "\"UG9zc2ltdXMgdmVsaXQgZG9sb3J1bSBpdXJlIGRvbG9yZW1xdWUgcmVydW0u\"")
 		}
 	}
 	var run string
@@ -260,7 +260,7 @@ func BuildApprovePayload(runsApproveBody string, runsApproveRun string, runsAppr
 	{
 		err = json.Unmarshal([]byte(runsApproveBody), &body)
 		if err != nil {
-			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"approved\": false,\n      \"digest\": \"lmh\"\n   }'")
+			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"approved\": false,\n      \"digest\": \"98q\"\n   }'")
 		}
 		if body.Digest != nil {
 			if utf8.RuneCountInString(*body.Digest) > 200 {

@@ -38,7 +38,7 @@ func BuildCallPayload(toolsCallBody string, toolsCallTool string, toolsCallRun s
 	{
 		err = json.Unmarshal([]byte(toolsCallBody), &body)
 		if err != nil {
-			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "\"RG9sb3JlbSBhc3Blcm5hdHVyIHJlbSB0ZW1wb3JhIHV0IGRvbG9yZW1xdWUu\"")
+			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "\"UmVydW0gaW52ZW50b3JlIHZvbHVwdGF0ZW0gaWQu\"")
 		}
 	}
 	var tool string

@@ -1030,6 +1030,9 @@ func unmarshalVerificationResponseBodyToTypesVerification(v *VerificationRespons
 		}
 	}
 	res.Evidence = unmarshalEvidenceRefsResponseBodyToTypesEvidenceRefs(v.Evidence)
+	if v.Opinion != nil {
+		res.Opinion = unmarshalOpinionResponseBodyToTypesOpinion(v.Opinion)
+	}
 
 	return res
 }
@@ -1058,6 +1061,23 @@ func unmarshalEvidenceRefsResponseBodyToTypesEvidenceRefs(v *EvidenceRefsRespons
 	res := &types.EvidenceRefs{
 		Before: v.Before,
 		After:  v.After,
+	}
+
+	return res
+}
+
+// unmarshalOpinionResponseBodyToTypesOpinion builds a value of type
+// *types.Opinion from a value of type *OpinionResponseBody.
+func unmarshalOpinionResponseBodyToTypesOpinion(v *OpinionResponseBody) *types.Opinion {
+	if v == nil {
+		return nil
+	}
+	res := &types.Opinion{
+		Model:       *v.Model,
+		Verdict:     *v.Verdict,
+		Confidence:  *v.Confidence,
+		Explanation: *v.Explanation,
+		Agrees:      *v.Agrees,
 	}
 
 	return res

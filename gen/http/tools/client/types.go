@@ -589,6 +589,7 @@ type VerificationResponseBody struct {
 	// Every condition with what was expected and what was observed
 	Checks   []*CheckResponseBody      `json:"checks"`
 	Evidence *EvidenceRefsResponseBody `form:"evidence,omitempty" json:"evidence,omitempty" xml:"evidence,omitempty"`
+	Opinion  *OpinionResponseBody      `form:"opinion,omitempty" json:"opinion,omitempty" xml:"opinion,omitempty"`
 }
 
 // CheckResponseBody is used to define fields on response body types.
@@ -614,6 +615,20 @@ type EvidenceRefsResponseBody struct {
 	Before *string `form:"before,omitempty" json:"before,omitempty" xml:"before,omitempty"`
 	// Taken after it
 	After *string `form:"after,omitempty" json:"after,omitempty" xml:"after,omitempty"`
+}
+
+// OpinionResponseBody is used to define fields on response body types.
+type OpinionResponseBody struct {
+	// The model
+	Model *string `form:"model,omitempty" json:"model,omitempty" xml:"model,omitempty"`
+	// Its verdict: success, failure or uncertain
+	Verdict *string `form:"verdict,omitempty" json:"verdict,omitempty" xml:"verdict,omitempty"`
+	// From 0 to 1
+	Confidence *float64 `form:"confidence,omitempty" json:"confidence,omitempty" xml:"confidence,omitempty"`
+	// Why, in words
+	Explanation *string `form:"explanation,omitempty" json:"explanation,omitempty" xml:"explanation,omitempty"`
+	// Whether the conditions, by themselves, came to the same verdict
+	Agrees *bool `form:"agrees,omitempty" json:"agrees,omitempty" xml:"agrees,omitempty"`
 }
 
 // AttemptRecordResponseBody is used to define fields on response body types.
@@ -2261,6 +2276,11 @@ func ValidateVerificationResponseBody(body *VerificationResponseBody) (err error
 			}
 		}
 	}
+	if body.Opinion != nil {
+		if err2 := ValidateOpinionResponseBody(body.Opinion); err2 != nil {
+			err = goa.MergeErrors(err, err2)
+		}
+	}
 	return
 }
 
@@ -2280,6 +2300,27 @@ func ValidateCheckResponseBody(body *CheckResponseBody) (err error) {
 	}
 	if body.Passed == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("passed", "body"))
+	}
+	return
+}
+
+// ValidateOpinionResponseBody runs the validations defined on
+// OpinionResponseBody
+func ValidateOpinionResponseBody(body *OpinionResponseBody) (err error) {
+	if body.Model == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("model", "body"))
+	}
+	if body.Verdict == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("verdict", "body"))
+	}
+	if body.Confidence == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("confidence", "body"))
+	}
+	if body.Explanation == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("explanation", "body"))
+	}
+	if body.Agrees == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("agrees", "body"))
 	}
 	return
 }

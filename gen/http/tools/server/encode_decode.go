@@ -767,6 +767,9 @@ func marshalTypesVerificationToVerificationResponseBody(v *types.Verification) *
 	if v.Evidence != nil {
 		res.Evidence = marshalTypesEvidenceRefsToEvidenceRefsResponseBody(v.Evidence)
 	}
+	if v.Opinion != nil {
+		res.Opinion = marshalTypesOpinionToOpinionResponseBody(v.Opinion)
+	}
 
 	return res
 }
@@ -795,6 +798,23 @@ func marshalTypesEvidenceRefsToEvidenceRefsResponseBody(v *types.EvidenceRefs) *
 	res := &EvidenceRefsResponseBody{
 		Before: v.Before,
 		After:  v.After,
+	}
+
+	return res
+}
+
+// marshalTypesOpinionToOpinionResponseBody builds a value of type
+// *OpinionResponseBody from a value of type *types.Opinion.
+func marshalTypesOpinionToOpinionResponseBody(v *types.Opinion) *OpinionResponseBody {
+	if v == nil {
+		return nil
+	}
+	res := &OpinionResponseBody{
+		Model:       v.Model,
+		Verdict:     v.Verdict,
+		Confidence:  v.Confidence,
+		Explanation: v.Explanation,
+		Agrees:      v.Agrees,
 	}
 
 	return res

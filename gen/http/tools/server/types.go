@@ -587,6 +587,7 @@ type VerificationResponseBody struct {
 	// Every condition with what was expected and what was observed
 	Checks   []*CheckResponseBody      `json:"checks"`
 	Evidence *EvidenceRefsResponseBody `form:"evidence" json:"evidence" xml:"evidence"`
+	Opinion  *OpinionResponseBody      `form:"opinion,omitempty" json:"opinion,omitempty" xml:"opinion,omitempty"`
 }
 
 // CheckResponseBody is used to define fields on response body types.
@@ -612,6 +613,20 @@ type EvidenceRefsResponseBody struct {
 	Before *string `form:"before,omitempty" json:"before,omitempty" xml:"before,omitempty"`
 	// Taken after it
 	After *string `form:"after,omitempty" json:"after,omitempty" xml:"after,omitempty"`
+}
+
+// OpinionResponseBody is used to define fields on response body types.
+type OpinionResponseBody struct {
+	// The model
+	Model string `form:"model" json:"model" xml:"model"`
+	// Its verdict: success, failure or uncertain
+	Verdict string `form:"verdict" json:"verdict" xml:"verdict"`
+	// From 0 to 1
+	Confidence float64 `form:"confidence" json:"confidence" xml:"confidence"`
+	// Why, in words
+	Explanation string `form:"explanation" json:"explanation" xml:"explanation"`
+	// Whether the conditions, by themselves, came to the same verdict
+	Agrees bool `form:"agrees" json:"agrees" xml:"agrees"`
 }
 
 // AttemptRecordResponseBody is used to define fields on response body types.
