@@ -19,7 +19,7 @@ func TestChoose(t *testing.T) {
 	bare := Fingerprint{Role: "button", Name: "Save order", Tag: "button", Path: []string{"div", "main"}}
 	neighbour := with(save, func(f *Fingerprint) { f.Name, f.ID, f.TestID, f.Index = "Print invoice", "print", "print", 2 })
 	row := func(name, row string) Fingerprint {
-		return Fingerprint{Role: "button", Name: name, Tag: "button", Row: row, Path: []string{"listitem", "list"}}
+		return Fingerprint{Role: "button", Name: name, Tag: "button", Row: []string{row}, Path: []string{"listitem", "list"}}
 	}
 	for _, c := range []struct {
 		name string
@@ -47,6 +47,9 @@ func TestChoose(t *testing.T) {
 		{name: "three, two of them near", want: save, have: []Fingerprint{neighbour, with(save, func(f *Fingerprint) { f.Before = "x" }), save}, is: match.Ambiguous, eq: []int{2, 1}},
 		{name: "the same row elsewhere", want: row("Delete", "Budget"), have: []Fingerprint{row("Remove", "Lunch"), row("Remove", "Budget")}, is: match.Found, at: 1},
 		{name: "its row is gone", want: row("Delete", "Budget"), have: []Fingerprint{row("Remove", "Lunch"), row("Remove", "Photos")}},
+		{name: "its row, title and text exchanged", want: with(row("Delete", "Bob"), func(f *Fingerprint) { f.Row = []string{"Bob", "Budget"} }), have: []Fingerprint{row("Delete", "Lunch"), row("Remove", "Budget")}, is: match.Found, at: 1},
+		{name: "another row with a text of its own in common", want: with(row("Delete", "Ann"), func(f *Fingerprint) { f.Row = []string{"Ann", "Owner"} }),
+			have: []Fingerprint{with(row("Delete", "Dan"), func(f *Fingerprint) { f.Row = []string{"Dan", "Owner"} })}},
 		{name: "track 3 is not track 2", want: row("Play", "Track 2"), have: []Fingerprint{row("Play", "Track 3")}},
 		{name: "billing is not shipping", want: with(save, func(f *Fingerprint) { f.Heading = "Billing address" }), have: []Fingerprint{with(save, func(f *Fingerprint) { f.Heading = "Shipping address" })}},
 		{name: "a link to the same place", want: Fingerprint{Role: "link", Name: "Forgot password?", Tag: "a", Href: "/forgot"},
@@ -78,8 +81,8 @@ func TestChooseDoesNotDependOnOrder(t *testing.T) {
 
 func TestClean(t *testing.T) {
 	t.Parallel()
-	f := Fingerprint{Name: "Card 4111 1111 1111 1111", Before: "Call +44 20 7946 0958", Row: "Track 12", Classes: make([]string, 100), Heading: strings.Repeat("é", 200)}.Clean()
-	if f.Name != "Card #" || strings.Contains(f.Before, "7946") || f.Row != "Track 12" || len(f.Classes) != maxClasses || len([]rune(f.Heading)) != maxString {
+	f := Fingerprint{Name: "Card 4111 1111 1111 1111", Before: "Call +44 20 7946 0958", Row: []string{"Track 12"}, Classes: make([]string, 100), Heading: strings.Repeat("é", 200)}.Clean()
+	if f.Name != "Card #" || strings.Contains(f.Before, "7946") || f.Row[0] != "Track 12" || len(f.Classes) != maxClasses || len([]rune(f.Heading)) != maxString {
 		t.Errorf("%+v", f)
 	}
 }

@@ -32,8 +32,8 @@ type Fingerprint struct {
 	Within []string `json:"within,omitempty"`
 	// Heading is the heading above it.
 	Heading string `json:"heading,omitempty"`
-	// Row is the title of the row, list item or card that it belongs to.
-	Row string `json:"row,omitempty"`
+	// Row are the texts, the title first, that only the row, list item or card has that it belongs to.
+	Row []string `json:"row,omitempty"`
 	// Before and After are the texts next to it.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
@@ -51,6 +51,7 @@ const (
 	maxClasses = 16
 	maxPath    = 10
 	maxWithin  = 5
+	maxRow     = 4
 )
 
 // numbers are runs of digits that may be an account, a card or a telephone number: they identify a person rather than an element.
@@ -58,7 +59,7 @@ var numbers = regexp.MustCompile(`\d(?:[ .-]?\d){5,}`)
 
 // Clean bounds the fingerprint, and takes long numbers out of its texts.
 func (f Fingerprint) Clean() Fingerprint {
-	for _, s := range []*string{&f.Name, &f.Turned, &f.Placeholder, &f.Heading, &f.Row, &f.Before, &f.After} {
+	for _, s := range []*string{&f.Name, &f.Turned, &f.Placeholder, &f.Heading, &f.Before, &f.After} {
 		*s = short(numbers.ReplaceAllString(*s, "#"))
 	}
 	for _, s := range []*string{&f.Role, &f.Tag, &f.Lang, &f.ID, &f.TestID, &f.FormName, &f.Type, &f.Href} {
@@ -74,6 +75,7 @@ func (f Fingerprint) Clean() Fingerprint {
 		}
 		return out
 	}
+	f.Row = list(f.Row, maxRow, true)
 	f.Classes, f.Path, f.Within = list(f.Classes, maxClasses, false), list(f.Path, maxPath, false), list(f.Within, maxWithin, true)
 	return f
 }

@@ -13,7 +13,7 @@ var synonyms = []string{
 	"save: save, speichern, sichern, enregistrer, sauvegarder, guardar, 保存, 保存する, 저장, 저장하기",
 	"delete: delete, remove, trash, löschen, entfernen, supprimer, eliminar, borrar, 削除, 削除する, 삭제, 삭제하기",
 	"cancel: cancel, abbrechen, annuler, cancelar, キャンセル, 취소",
-	"edit: edit, modify, bearbeiten, ändern, modifier, editar, 編集, 編集する, 편집, 수정",
+	"edit: edit, modify, change, bearbeiten, ändern, modifier, editar, 編集, 編集する, 편집, 수정",
 	"add: add, new, create, hinzufügen, neu, anlegen, ajouter, nouveau, créer, añadir, agregar, nuevo, crear, 追加, 追加する, 新規, 新規作成, 추가, 추가하기, 만들기",
 	"search: search, find, suche, suchen, rechercher, recherche, buscar, 検索, 検索する, 검색",
 	"submit: submit, send, absenden, senden, abschicken, envoyer, enviar, 送信, 送信する, 제출, 보내기, 전송",
@@ -52,6 +52,7 @@ var synonyms = []string{
 	"refresh: refresh, reload, aktualisieren, actualiser, actualizar, 更新, 再読み込み, 새로고침",
 	"all: all, every, everything, alle, alles, tout, tous, toutes, todo, todos, todas",
 	"not: not, no, don t, dont, never, without, nicht, kein, keine, ne, pas, nunca, sin",
+	"save-draft: save draft, save as draft, save to drafts, als entwurf speichern, 下書き保存, 임시저장",
 	"draft: draft, entwurf, brouillon, borrador",
 	"yearly: yearly, annual, annually, jährlich, annuel, anual",
 	"monthly: monthly, monatlich, mensuel, mensual",
@@ -73,7 +74,7 @@ var meanings = func() map[string]string {
 
 // fillers are words that tell nothing of what a control does.
 var fillers = words(`a an the my your our this that to of for and in at with now here please just it de la le les el los las der die das den dein ihr
-	change changes item button link page jetzt maintenant ahora`)
+	changes item button link page jetzt maintenant ahora`)
 
 // scopes change what a deed is done to, or whether: "Delete all" is not a rewording of "Delete".
 var scopes = words("all not draft as other another template permanently forever anyway only")

@@ -77,7 +77,7 @@ func compare(want, have Fingerprint) likeness {
 // otherPlace reports whether what is around the two says that they are for different things: the row of another item, the billing address
 // rather than the shipping address.
 func otherPlace(want, have Fingerprint) bool {
-	if want.Row != "" && have.Row != "" && relate(want.Row, have.Row) < shares {
+	if len(want.Row) > 0 && len(have.Row) > 0 && !sameRow(want.Row, have.Row) {
 		return true
 	}
 	pair := func(a, b string) bool {
@@ -87,6 +87,14 @@ func otherPlace(want, have Fingerprint) bool {
 		return true
 	}
 	return len(want.Within) > 0 && len(have.Within) > 0 && pair(want.Within[0], have.Within[0])
+}
+
+// sameRow reports whether two rows are of the same item: the title of one is a text of the other.
+func sameRow(a, b []string) bool {
+	has := func(row []string, title string) bool {
+		return slices.ContainsFunc(row, func(s string) bool { return s != "" && title != "" && relate(s, title) >= near })
+	}
+	return has(b, a[0]) || has(a, b[0])
 }
 
 // score is the weighted mean of the similarities of all features that at least one of the two has.
@@ -126,7 +134,12 @@ func score(want, have Fingerprint, name relation, comparable bool) float64 {
 	feature(weightHref, want.Href != "", have.Href != "", func() float64 { return paths(want.Href, have.Href) })
 	text(weightPlaceholder, want.Placeholder, have.Placeholder)
 	text(weightHeading, want.Heading, have.Heading)
-	text(weightRow, want.Row, have.Row)
+	feature(weightRow, len(want.Row) > 0, len(have.Row) > 0, func() float64 {
+		if sameRow(want.Row, have.Row) {
+			return 1
+		}
+		return 0
+	})
 	text(weightBeside, want.Before, have.Before)
 	text(weightBeside, want.After, have.After)
 	feature(weightType, want.Type != "", have.Type != "", func() float64 { return equal(want.Type, have.Type) })
@@ -151,7 +164,13 @@ func identify(want, have Fingerprint, name relation, comparable bool) evidence {
 	agree, meant := 0, false // attributes that are the same, and whether one of them says what the element is for
 	about := slices.Concat(concepts(fold(want.Name)), concepts(fold(have.Name)), concepts(fold(want.Placeholder)))
 	for _, p := range [][2]string{{want.TestID, have.TestID}, {want.ID, have.ID}, {want.FormName, have.FormName}} {
-		if p[0] == "" || generated(p[0]) || identifiers(p[0], p[1]) < 0.99 {
+		if p[0] == "" || generated(p[0]) {
+			continue
+		}
+		if s := identifiers(p[0], p[1]); s < 0.99 {
+			if s >= 0.5 && name == shares { // two halves of evidence
+				agree++
+			}
 			continue
 		}
 		agree++

@@ -75,7 +75,10 @@ func fold(s string) string {
 
 // concepts are the words of a text that tell something, each in a form that words of the same meaning share.
 func concepts(folded string) []string {
-	words := strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+	var words []string
+	for _, w := range strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }) {
+		words = append(words, segment(w)...)
+	}
 	var out []string
 	for i := 0; i < len(words); {
 		c, n := concept(words[i:])
@@ -85,6 +88,28 @@ func concepts(folded string) []string {
 		}
 	}
 	return out
+}
+
+// segment takes the longest known word out of a run of a script without spaces; what is left is a word of its own.
+func segment(run string) []string {
+	if meanings[run] != "" || !wide(run) {
+		return []string{run}
+	}
+	longest := ""
+	for w := range meanings {
+		if len(w) > len(longest) || len(w) == len(longest) && w < longest {
+			if wide(w) && len([]rune(w)) > 1 && strings.Contains(run, w) {
+				longest = w
+			}
+		}
+	}
+	if longest == "" {
+		return []string{run}
+	}
+	if rest := strings.Replace(run, longest, "", 1); rest != "" {
+		return []string{longest, rest}
+	}
+	return []string{longest}
 }
 
 // concept is the meaning of the first words, and how many words express it; "" for words that tell nothing.

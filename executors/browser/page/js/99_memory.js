@@ -32,19 +32,22 @@ function besideText(e, step) {
   return '';
 }
 
-// rowOf is the title of the row, list item or card that the element belongs to: one of several of the same kind.
+// rowOf are the texts, the title first, of the row, list item or card that the element belongs to, one of several of the same kind, that none
+// of the others has.
 function rowOf(e) {
   for (let p = up(e), i = 0; p && p.tagName !== 'BODY' && i < 7; p = up(p), i++) {
     const r = role(p), mates = p.parentElement ? [...p.parentElement.children].filter(c => c.tagName === p.tagName && c.className === p.className) : [];
-    if (mates.length < 2 || !(r === 'row' || r === 'listitem' || r === 'article' || mates.length > 2 && mates.every(m => m.querySelector(INTERACTIVE)))) continue;
-    if (p.querySelectorAll(INTERACTIVE).length > 12) return '';
+    if (mates.length < 2 || !(r === 'row' || r === 'listitem' || r === 'article' || mates.length > 2 && mates.slice(0, 20).every(m => m.querySelector(INTERACTIVE)))) continue;
+    if (p.querySelectorAll(INTERACTIVE).length > 12) return [];
     const mine = x => x.contains(e) || e.contains(x) || [...e.labels || []].some(l => l.contains(x) || x.contains(l));
-    for (const x of p.querySelectorAll(HEADING + ',th,td,strong,b,[role=rowheader],[role=cell]')) { const t = !mine(x) && !x.querySelector(INTERACTIVE) && plain(x, 80); if (t) return t; }
+    const others = mates.filter(m => m !== p).slice(0, 200).map(m => norm(m.textContent)), texts = [];
+    const add = t => { if (t && texts.length < 4 && !texts.includes(t) && !others.some(o => o.includes(t))) texts.push(t); };
+    for (const x of p.querySelectorAll(HEADING + ',strong,b,[role=rowheader]')) if (!mine(x) && !x.querySelector(INTERACTIVE)) add(plain(x, 80));
     const w = document.createTreeWalker(p, NodeFilter.SHOW_TEXT);
-    for (let t = w.nextNode(); t; t = w.nextNode()) { const x = t.parentElement; if (norm(t.data) && !mine(x) && !x.closest(INTERACTIVE + ',' + FIELD) && visible(x)) return norm(t.data).slice(0, 80); }
-    return '';
+    for (let t = w.nextNode(); t && texts.length < 4; t = w.nextNode()) { const x = t.parentElement; if (norm(t.data) && !mine(x) && !x.closest(INTERACTIVE + ',' + FIELD) && visible(x)) add(norm(t.data).slice(0, 80)); }
+    return texts;
   }
-  return '';
+  return [];
 }
 
 function hrefOf(e) {
@@ -54,7 +57,7 @@ function hrefOf(e) {
 
 // fingerprintOf describes one element. peers are the elements of the page by role, in document order.
 function fingerprintOf(e, peers) {
-  const r = role(e), held = containers(e), b = e.getBoundingClientRect(), list = peers.get(r) || [e];
+  const r = role(e), held = containers(e), b = e.getBoundingClientRect(), list = peers.get(r) || [];
   const trail = [];
   for (let p = up(e); p && p.tagName !== 'BODY' && trail.length < 10; p = up(p)) { const x = role(p); trail.push(x === 'generic' || x === 'presentation' ? p.tagName.toLowerCase() : x); }
   const first = (...names) => { for (const n of names) { const v = norm(attr(e, n)); if (v) return v; } return ''; };
@@ -65,7 +68,7 @@ function fingerprintOf(e, peers) {
     id: norm(e.id), test_id: first('data-testid', 'data-test-id', 'data-test', 'data-cy', 'data-qa', 'data-automation-id'),
     form_name: /^(INPUT|SELECT|TEXTAREA|BUTTON)$/.test(e.tagName) ? first('name') : '', type: /^(INPUT|BUTTON)$/.test(e.tagName) ? first('type') : '', placeholder: first('placeholder', 'data-placeholder'),
     href: hrefOf(e), classes: [...e.classList].slice(0, 16), path: trail, within: within.slice(0, 5), heading: heading ? heading.name : '', row: rowOf(e),
-    before: besideText(e, 'previousSibling'), after: besideText(e, 'nextSibling'), index: list.indexOf(e) + 1, of: list.length, w: Math.round(b.width), h: Math.round(b.height),
+    before: besideText(e, 'previousSibling'), after: besideText(e, 'nextSibling'), index: list.indexOf(e) + 1, of: list.includes(e) ? list.length : 0, w: Math.round(b.width), h: Math.round(b.height),
   };
 }
 
@@ -92,10 +95,11 @@ function actedOn(wanted) {
   return [...out].sort((a, b) => a === b ? 0 : order(a, b));
 }
 
-// fingerprint of one element, by its number; null when it is gone.
+// fingerprint of one element, by its number; null when it is gone. On a large page its place among others is left out, because finding
+// that takes longer than the rest.
 function fingerprint(n) {
   const e = element(n);
-  return e && e.isConnected ? fingerprintOf(e, peersOf(queryAll(INTERACTIVE))) : null;
+  return e && e.isConnected ? fingerprintOf(e, document.getElementsByTagName('*').length > 3000 ? new Map() : peersOf(queryAll(INTERACTIVE))) : null;
 }
 
 // fingerprints of all elements that an action may be meant for and that can be seen. More than most are not compared: too_many says so.
