@@ -65,6 +65,10 @@ var limits = []limit{
 	{what: "what a service shows of its state, as evidence", file: "executors/service/values.go", name: "maxState", unit: bytes},
 	{what: "an event", file: "store/events.go", name: "MaxEventData", unit: bytes},
 	{what: "an artifact", file: "store/artifacts.go", name: "MaxArtifact", unit: bytes},
+	{what: "targets that are remembered of one origin", file: "store/memory.go", name: "MaxMemoriesPerScope"},
+	{what: "targets that are remembered in all", file: "store/memory.go", name: "MaxMemories"},
+	{what: "a target that was not acted on with success again is forgotten after", file: "executors/browser/memory/memory.go", name: "Expiry", unit: duration},
+	{what: "elements of a page that are compared with what is remembered", file: "executors/browser/remember.go", name: "maxCompared"},
 	{what: "a closed run stays readable in the embedded Temporal for", file: "temporalserver/options.go", name: "DefaultRetention", unit: duration},
 }
 
