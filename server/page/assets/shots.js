@@ -72,7 +72,7 @@ export class Shots {
 // framed is a picture that opens in full, with the place marked where the action was aimed. mark is in pixels of the picture.
 export function framed(digest, alt, mark) {
   const url = api.artifact(digest);
-  const img = h('img', { src: url, alt: t(alt), loading: 'lazy', decoding: 'async' });
+  const img = h('img', { src: url, alt: t(alt), decoding: 'async' });
   const frame = h('a', { href: url, target: '_blank', rel: 'noopener', class: 'framed' }, img, h('span', { class: 'hidden' }, t('opens.new')));
   const place = () => {
     const { naturalWidth: w, naturalHeight: height } = img;
