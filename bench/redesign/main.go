@@ -22,6 +22,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -41,7 +42,7 @@ func main() {
 	flag.IntVar(&o.parallel, "parallel", 4, "runs at once")
 	flag.BoolVar(&o.verbose, "v", false, "say of every ask how it ended")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ok, err := run(ctx, o, os.Stdout)
 	if err != nil {
@@ -90,6 +91,7 @@ type ask struct {
 	mode mode
 
 	end     ending
+	tries   int
 	message string
 	took    time.Duration
 }
@@ -131,6 +133,10 @@ func run(ctx context.Context, o options, w io.Writer) (bool, error) {
 
 var visits atomic.Int64
 
+// maxTries bounds how often an ask is made that ended in neither of the ways that are counted: on a machine that is too busy, the browser
+// may not answer in time.
+const maxTries = 3
+
 // measure makes all asks of one mode on one stack.
 func measure(ctx context.Context, o options, s *site, m mode, asks []*ask) (err error) {
 	dir, err := os.MkdirTemp("", "toolsvc-redesign-")
@@ -144,12 +150,19 @@ func measure(ctx context.Context, o options, s *site, m mode, asks []*ask) (err 
 	}
 	defer func() { err = errors.Join(err, st.Close(context.WithoutCancel(ctx))) }()
 	jobs := make(chan *ask)
+	var done atomic.Int64
 	var wg sync.WaitGroup
 	for range max(1, o.parallel) {
 		wg.Go(func() {
 			for a := range jobs {
-				if err := a.make(ctx, st, s); err != nil {
-					a.end, a.message = endOther, err.Error()
+				for a.end == "" || a.end == endOther && a.tries < maxTries && ctx.Err() == nil {
+					a.tries++
+					if err := a.make(ctx, st, s); err != nil {
+						a.end, a.message = endOther, err.Error()
+					}
+				}
+				if n := done.Add(1); n%25 == 0 {
+					fmt.Fprintf(os.Stderr, "%s: %d of %d\n", m.title, n, len(asks))
 				}
 				if a.end == endOther || a.end == endWrong && m.choose == nil && !m.without {
 					fmt.Fprintf(os.Stderr, "%s, %s, by %s: %s %s\n", m.name, s.pairs[a.pair].name, a.way, a.end, a.message)
