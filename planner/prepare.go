@@ -91,7 +91,9 @@ type PlanError struct{ Steps []StepError }
 
 // StepError is one step that cannot be run.
 type StepError struct {
-	// Number of the step, from 1, and Line in the plan's file, 0 when unknown.
+	// Stage is the stage that the step belongs to; "" in a plan without stages.
+	Stage string
+	// Number of the step, from 1, and Line in the plan's file, 0 when unknown. The Number is 0 for a mistake of the stage itself.
 	Number, Line int
 	Tool         tool.ID
 	Issues       tool.Issues
@@ -114,7 +116,15 @@ func (e *PlanError) Error() string {
 func (e *PlanError) Lines(file string) []string {
 	var lines []string
 	for _, s := range e.Steps {
-		place := fmt.Sprintf("%s:%d: step %d (%s): ", file, s.Line, s.Number, s.Tool)
+		place := fmt.Sprintf("%s:%d: ", file, s.Line)
+		switch {
+		case s.Stage != "" && s.Number > 0:
+			place += fmt.Sprintf("stage %q, step %d (%s): ", s.Stage, s.Number, s.Tool)
+		case s.Stage != "":
+			place += fmt.Sprintf("stage %q: ", s.Stage)
+		default:
+			place += fmt.Sprintf("step %d (%s): ", s.Number, s.Tool)
+		}
 		if s.Err != nil {
 			lines = append(lines, place+s.Err.Error())
 		}

@@ -3,6 +3,7 @@ package planner
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -94,30 +95,39 @@ func (r *run) stage(ctx workflow.Context, in AttemptInput, c *Conclusion) (Repor
 	if err := workflow.ExecuteActivity(sctx, activityStageBegin, StageInput{Attempt: in}).Get(ctx, &begun); err != nil || !begun.Ready {
 		return begun.Report, err
 	}
-	out, err := r.child(ctx, in, c)
-	if err != nil {
-		return Report{}, err
+	out, cancelled := r.child(ctx, in, c)
+	if cancelled != nil {
+		out.Ended, out.Why = false, "it was cancelled"
 	}
 	c.Children += out.Calls
 	r.state.Tokens += out.Tokens
 	c.Spent += out.Tokens
 	c.Conversation, c.Base = out.Conversation, out.Base
-	ectx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+	dctx, done := workflow.NewDisconnectedContext(ctx) // what has begun is judged, and taken back where it has to be, although the run is cancelled
+	defer done()
+	ectx := workflow.WithActivityOptions(dctx, workflow.ActivityOptions{
 		StartToCloseTimeout: stageCheckLimit,
 		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 10 * time.Second, MaximumAttempts: 20},
 		Summary:             clip(fmt.Sprintf("stage %d/%d, attempt %d: check what must hold after %s", in.Number, in.Steps, in.Plan.Number, in.Step.Title)),
 	})
 	var rep Report
-	err = workflow.ExecuteActivity(ectx, activityStageEnd, StageInput{Attempt: in, Before: begun.Before, Child: out}).Get(ctx, &rep)
+	err := workflow.ExecuteActivity(ectx, activityStageEnd, StageInput{Attempt: in, Before: begun.Before, Child: out}).Get(ectx, &rep)
+	if cancelled != nil {
+		return rep, cancelled
+	}
 	return rep, err
 }
 
 // child makes the stage's own run, and waits for its end.
 func (r *run) child(ctx workflow.Context, in AttemptInput, c *Conclusion) (StageOutcome, error) {
 	st := in.Step.Stage
+	pipeline := r.in.Policy
+	if pipeline.TokenBudget > 0 { // what the stages before left of it
+		pipeline.TokenBudget = max(1, r.tokensLeft())
+	}
 	ci := Input{RunID: fmt.Sprintf("%s-%d-%d", r.in.RunID, in.Number, in.Plan.Number+MaxAttempts*in.Round), Kind: KindScript, Title: in.Step.Title, Language: r.in.Language,
-		Policy: st.Policy.Or(r.in.Policy), Steps: st.Steps, Parent: r.in.RunID, NoHealing: r.in.NoHealing}
+		Policy: within(st.Policy, pipeline), Steps: st.Steps, Parent: r.in.RunID, NoHealing: r.in.NoHealing}
 	if st.Goal != "" {
 		ci.Kind, ci.Goal, ci.Instructions = KindGemini, st.Goal, st.Instructions
 		ci.Conversation, ci.Skip, ci.Notice = c.Conversation, c.Base, c.notice()
@@ -157,6 +167,33 @@ func (r *run) child(ctx workflow.Context, in AttemptInput, c *Conclusion) (Stage
 		out.Why = "its run ended as " + string(st2.Outcome) + firstFailure(st2.Steps)
 	}
 	return out, nil
+}
+
+// within is a stage's policy inside its pipeline's: what the pipeline does not allow no stage allows, and of two bounds the lower one holds.
+func within(stage, pipeline tool.Policy) tool.Policy {
+	p := stage.Or(pipeline)
+	if len(stage.Allow) > 0 && len(pipeline.Allow) > 0 {
+		p.Allow = nil
+		for _, mine := range stage.Allow {
+			for _, theirs := range pipeline.Allow {
+				if ok, err := path.Match(theirs, mine); err == nil && ok {
+					p.Allow = append(p.Allow, mine)
+				} else if ok, err := path.Match(mine, theirs); err == nil && ok {
+					p.Allow = append(p.Allow, theirs)
+				}
+			}
+		}
+		if len(p.Allow) == 0 { // nothing is allowed by both; an empty list would allow everything
+			p.Deny = append(p.Deny, "*")
+		}
+	}
+	if a, b := stage.MaxCalls, pipeline.MaxCalls; a > 0 && b > 0 {
+		p.MaxCalls = min(a, b)
+	}
+	if a, b := stage.TokenBudget, pipeline.TokenBudget; a > 0 && b > 0 {
+		p.TokenBudget = min(a, b)
+	}
+	return p
 }
 
 // firstFailure says which step of a run failed, and how.

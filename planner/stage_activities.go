@@ -52,8 +52,13 @@ func (a *Activities) specOf(s Step) *tool.Spec {
 	return a.Registry.Lookup(s.Tool)
 }
 
+// compile compiles the conditions, and lists everything that is wrong with them.
+func (st *Stage) compile() (*verification.Conditions, tool.Issues) {
+	return verification.Compile(st.spec(), json.RawMessage(`{}`), nil)
+}
+
 func (st *Stage) conditions() (*verification.Conditions, error) {
-	conds, issues := verification.Compile(st.spec(), json.RawMessage(`{}`), nil)
+	conds, issues := st.compile()
 	if len(issues) > 0 {
 		return nil, &tool.Failed{Failure: tool.InvalidArguments, Message: issues.Error(), Cause: issues}
 	}

@@ -27,10 +27,7 @@ func (c *demoCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err != nil {
 		return err
 	}
-	reqs, err := plan.Requests(map[string]string{"base": site.URL})
-	if err != nil {
-		return err
-	}
+	shop := &planFile{Plan: plan, file: "examples/demo/plan.yaml", vars: map[string]string{"base": site.URL}}
 	fmt.Fprintf(std.err, "Serving the demo shop at %s/demo, starting Temporal and Chromium …\n\n", site.URL)
 	began := time.Now()
 	s, err := common.open(ctx, std, stack.Options{Ephemeral: true})
@@ -38,7 +35,7 @@ func (c *demoCmd) Run(ctx context.Context, common *Common, std streams) error {
 		return err
 	}
 	defer s.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the demo's end is what counts
-	runID, err := startPlan(ctx, std, s, plan, "examples/demo/plan.yaml", reqs, common.lang(plan), c.NoHealing, nil)
+	runID, err := startPlan(ctx, std, s, shop, common.lang(plan), c.NoHealing, nil)
 	if err != nil {
 		return err
 	}

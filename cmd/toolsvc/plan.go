@@ -18,12 +18,13 @@ import (
 	"toolsvc/tool"
 )
 
-// runCmd runs a plan.
+// runCmd runs a plan, of steps or of stages.
 type runCmd struct {
 	Plan      string            `arg:"" optional:"" help:"The plan's file; - for standard input."`
 	Goal      string            `help:"What is to be reached, in words: a model plans the calls. It needs GEMINI_API_KEY or --gemini-url."`
 	Var       map[string]string `help:"A variable of the plan: --var base=http://127.0.0.1:8090. May be repeated." short:"e"`
 	Resume    string            `help:"Watch a run that is there already, to its end." placeholder:"r_…"`
+	From      string            `help:"Begin with this stage of the plan: those before it were verified by an earlier run, and are not repeated." placeholder:"stage"`
 	NoHealing bool              `help:"One attempt a step, for comparison."`
 	JSON      bool              `name:"json" help:"Print the run's final state as JSON to standard output."`
 	policyFlags
@@ -43,17 +44,17 @@ func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err != nil {
 		return err
 	}
-	var plan *planner.Plan
-	var reqs []tool.Request
+	var plan *planFile
 	if c.Plan != "" {
-		var err error
-		if plan, reqs, err = readPlan(c.Plan, c.Var); err != nil {
+		if plan, err = readPlan(c.Plan, c.Var, c.From); err != nil {
 			return err
 		}
 		// All of the plan is checked before anything is started.
-		if _, err := preparePlan(std, &planner.Service{Registry: toolsets.Registry()}, plan, c.Plan, reqs, common.lang(plan)); err != nil {
+		if _, err := plan.prepare(std, &planner.Service{Registry: toolsets.Registry()}, common.lang(plan.Plan)); err != nil {
 			return err
 		}
+	} else if c.From != "" {
+		return usage("--from names a stage of a plan: give the plan's file too")
 	}
 	s, err := common.open(ctx, std, stack.Options{Ephemeral: true})
 	if err != nil {
@@ -62,14 +63,17 @@ func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
 	defer s.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the run's end is what counts
 	runID := c.Resume
 	if plan != nil {
-		if runID, err = startPlan(ctx, std, s, plan, c.Plan, reqs, common.lang(plan), c.NoHealing, &policy); err != nil {
+		if plan.asks() && !s.Service.HasModel && !s.Attached {
+			return errNoModel("the plan has agents, which need a model")
+		}
+		if runID, err = startPlan(ctx, std, s, plan, common.lang(plan.Plan), c.NoHealing, &policy); err != nil {
 			return err
 		}
 		fmt.Fprintf(std.err, "Run %s\n", runID)
 	}
 	if c.Goal != "" {
 		if !s.Service.HasModel && !s.Attached {
-			return &exit{exitInfrastructure, errors.New("a goal needs a model: set GEMINI_API_KEY, or point --gemini-url at a service that speaks Gemini's protocol")}
+			return errNoModel("a goal needs a model")
 		}
 		in, err := s.Service.PrepareGoal(c.Goal, "", policy, common.lang(nil))
 		if err != nil {
@@ -101,44 +105,80 @@ func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
 	return nil
 }
 
-// readPlan reads and fills in a plan, without starting anything.
-func readPlan(file string, vars map[string]string) (*planner.Plan, []tool.Request, error) {
+func errNoModel(why string) error {
+	return &exit{exitInfrastructure, fmt.Errorf("%s: set GEMINI_API_KEY, or point --gemini-url at a service that speaks Gemini's protocol", why)}
+}
+
+// planFile is a plan with what the command line says of it.
+type planFile struct {
+	*planner.Plan
+	file string
+	vars map[string]string
+	from string
+}
+
+// readPlan reads a plan, without starting anything.
+func readPlan(file string, vars map[string]string, from string) (*planFile, error) {
 	in := os.Stdin
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, nil, usage("read the plan: %w", err)
+			return nil, usage("read the plan: %w", err)
 		}
 		defer f.Close() //nolint:errcheck // read only
 		in = f
 	}
 	plan, err := planner.ParsePlan(in)
 	if err != nil {
-		return nil, nil, usage("%s: %w", file, err)
+		return nil, usage("%s: %w", file, err)
 	}
-	reqs, err := plan.Requests(vars)
-	if err != nil {
-		return nil, nil, usage("%s: %w", file, err)
+	if from != "" && len(plan.Stages) == 0 {
+		return nil, usage("%s has no stages, so there is none to begin with; --from is for plans with stages", file)
 	}
-	return plan, reqs, nil
+	return &planFile{plan, file, vars, from}, nil
 }
 
-// preparePlan checks every step. When one does not validate, every issue of every step is printed, and the error ends the program.
-func preparePlan(std streams, service *planner.Service, plan *planner.Plan, file string, reqs []tool.Request, lang string) (planner.Input, error) {
-	in, err := service.PreparePlan(plan, reqs, lang)
+// asks reports whether a stage that will run needs a model.
+func (p *planFile) asks() bool {
+	began := p.from == ""
+	for _, s := range p.Stages {
+		began = began || s.Name == p.from
+		if began && s.Agent != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// prepare checks every step and every stage. When one is not right, every mistake of every one is printed, and the error ends the program.
+func (p *planFile) prepare(std streams, service *planner.Service, lang string) (planner.Input, error) {
+	var in planner.Input
+	var err error
+	if len(p.Stages) > 0 {
+		in, err = service.PreparePipeline(p.Plan, p.vars, lang, p.from)
+	} else {
+		reqs, rerr := p.Requests(p.vars)
+		if rerr != nil {
+			return in, usage("%s: %w", p.file, rerr)
+		}
+		in, err = service.PreparePlan(p.Plan, reqs, lang)
+	}
 	var bad *planner.PlanError
 	if errors.As(err, &bad) {
-		for _, line := range bad.Lines(file) {
+		for _, line := range bad.Lines(p.file) {
 			fmt.Fprintln(std.err, line)
 		}
-		return in, usage("%s: %s; nothing was started", file, bad)
+		return in, usage("%s: %s; nothing was started", p.file, bad)
 	}
-	return in, err
+	if err != nil {
+		return in, usage("%s: %w", p.file, err)
+	}
+	return in, nil
 }
 
 // startPlan starts the run of a plan.
-func startPlan(ctx context.Context, std streams, s *stack.Stack, plan *planner.Plan, file string, reqs []tool.Request, lang string, noHealing bool, policy *tool.Policy) (string, error) {
-	in, err := preparePlan(std, s.Service, plan, file, reqs, lang)
+func startPlan(ctx context.Context, std streams, s *stack.Stack, plan *planFile, lang string, noHealing bool, policy *tool.Policy) (string, error) {
+	in, err := plan.prepare(std, s.Service, lang)
 	if err != nil {
 		return "", err
 	}
@@ -186,6 +226,9 @@ func follow(ctx context.Context, w io.Writer, s *stack.Stack, runID string) (*pl
 		defer cancel()
 		if err := s.Service.Cancel(ending, runID); err != nil {
 			return nil, &exit{exitInfrastructure, err}
+		}
+		if _, err := s.Service.Wait(ending, runID); err != nil && ending.Err() != nil { // what a stage did so far is taken back meanwhile
+			return nil, &exit{exitFailed, fmt.Errorf("interrupted; run %s is being cancelled, and ends when toolsvc runs again", runID)}
 		}
 		return nil, &exit{exitFailed, fmt.Errorf("interrupted; run %s is cancelled", runID)}
 	}

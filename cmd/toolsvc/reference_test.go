@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"toolsvc/gen/toolsets"
+	"toolsvc/planner"
 	"toolsvc/tool"
 )
 
@@ -227,8 +228,14 @@ func documented(t *testing.T, args []string) error {
 	case name == "tools" && c.Tools.Tool != "" && toolsets.Registry().Lookup(c.Tools.Tool) == nil:
 		return fmt.Errorf("there is no tool %s", c.Tools.Tool)
 	case name == "run" && strings.Contains(c.Run.Plan, "/") && !filepath.IsAbs(c.Run.Plan):
-		_, _, err := readPlan(filepath.Join("..", "..", c.Run.Plan), c.Run.Var)
-		return err
+		plan, err := readPlan(filepath.Join("..", "..", c.Run.Plan), c.Run.Var, c.Run.From)
+		if err != nil {
+			return err
+		}
+		var out, errs bytes.Buffer
+		if _, err := plan.prepare(streams{&out, &errs}, &planner.Service{Registry: toolsets.Registry()}, "en"); err != nil {
+			return fmt.Errorf("%w\n%s", err, errs.String())
+		}
 	}
 	return nil
 }
