@@ -42,6 +42,7 @@ var english = map[string]string{
 	"say.verifying":            "Checking the result",
 	"say.retrying":             "With {from}, {why}; trying again with {to}",
 	"say.retrying.same":        "With {from}, {why}; trying once more",
+	"say.retrying.stage":       "Trying the stage again, and telling it why: {why}",
 	"say.rolled_back":          "What the attempt changed is undone",
 	"say.not_rolled_back":      "What the attempt changed could not be undone",
 	"say.verified":             "Verified: {title} ({took})",

@@ -42,6 +42,7 @@ var japanese = map[string]string{
 	"say.verifying":            "結果を確認しています",
 	"say.retrying":             "{from}: {why}。{to}で再試行します",
 	"say.retrying.same":        "{from}: {why}。もう一度試します",
+	"say.retrying.stage":       "理由を伝えて、この段階をもう一度試します: {why}",
 	"say.rolled_back":          "この試行による変更を元に戻しました",
 	"say.not_rolled_back":      "この試行による変更を元に戻せませんでした",
 	"say.verified":             "確認済み: {title}（{took}）",

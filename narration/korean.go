@@ -42,6 +42,7 @@ var korean = map[string]string{
 	"say.verifying":            "결과를 확인하고 있습니다",
 	"say.retrying":             "{from}: {why}. {to}{to:으로/로} 다시 시도합니다",
 	"say.retrying.same":        "{from}: {why}. 한 번 더 시도합니다",
+	"say.retrying.stage":       "이유를 알려 주고 단계를 다시 시도합니다: {why}",
 	"say.rolled_back":          "시도에서 변경된 내용을 되돌렸습니다",
 	"say.not_rolled_back":      "시도에서 변경된 내용을 되돌리지 못했습니다",
 	"say.verified":             "확인됨: {title} ({took})",

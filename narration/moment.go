@@ -77,6 +77,11 @@ func (m Moment) Retrying(from tool.Source, why Trouble) Event {
 	return m.event(RetryingStep, Warning, key, map[string]string{"from": l.source(from), "why": l.why(why), "to": l.source(m.Source)})
 }
 
+// RetryingStage: an attempt at a stage failed, and whoever works at it is told so before the next one.
+func (m Moment) RetryingStage(why Trouble) Event {
+	return m.event(RetryingStep, Warning, "say.retrying.stage", map[string]string{"why": Match(m.Lang).why(why)})
+}
+
 // RolledBack: what the attempt had changed is undone, and that is proven.
 func (m Moment) RolledBack() Event { return m.event(RetryingStep, Warning, "say.rolled_back", nil) }
 

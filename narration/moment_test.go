@@ -42,6 +42,8 @@ func moments(l Lang) map[string]Event {
 	run := Moment{Lang: string(l), RunID: "r_1", Steps: 3, At: noon}
 	single := Moment{Lang: string(l), RunID: "r_1", Steps: 1, At: noon}
 	step := Moment{Lang: string(l), RunID: "r_1", Step: 2, Steps: 3, Attempt: 2, Source: tool.SourceCDP, At: noon}
+	stage := step
+	stage.Source = ""
 	title := map[Lang]string{English: "Click “Play” in “Now playing”", Korean: "“지금 재생 중”의 “재생” 클릭", Japanese: "「再生中」の「再生」をクリック"}[l]
 	command := map[Lang]string{English: "Play the first song", Korean: "첫 번째 노래를 재생해 줘", Japanese: "最初の曲を再生して"}[l]
 	question := map[Lang]string{English: "Which button should be clicked?", Korean: "어느 버튼을 클릭할까요?", Japanese: "どのボタンをクリックしますか?"}[l]
@@ -55,6 +57,7 @@ func moments(l Lang) map[string]Event {
 		"say.verifying":            step.Verifying(),
 		"say.retrying":             step.Retrying(tool.SourceAX, Trouble{Failure: tool.TargetNotFound}),
 		"say.retrying.same":        step.Retrying(tool.SourceCDP, Trouble{Failure: tool.Stale}),
+		"say.retrying.stage":       stage.RetryingStage(Trouble{Failure: tool.PostconditionFailed, What: "links_resolve"}),
 		"say.rolled_back":          step.RolledBack(),
 		"say.not_rolled_back":      step.NotRolledBack(),
 		"say.verified":             step.Verified(title, 1234*time.Millisecond),

@@ -106,6 +106,9 @@ func failedMessage(c Conclusion, told Report) string {
 	if len(c.Reports) < 2 {
 		return msg
 	}
+	if c.Step.Stage != nil {
+		return fmt.Sprintf("%s That was attempt %d; the ones before failed too.", msg, len(c.Reports))
+	}
 	var tried []string
 	for _, r := range c.Reports {
 		tried = append(tried, fmt.Sprintf("%s: %s", r.Record.Source.Badge(), r.Record.Failure))

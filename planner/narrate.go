@@ -69,7 +69,15 @@ func stored(ts []told) ([]store.Event, error) {
 }
 
 func attemptMoment(in AttemptInput) narration.Moment {
-	return narration.Moment{Lang: in.Language, RunID: in.RunID, Step: in.Number, Steps: in.Steps, Attempt: in.Plan.Number, Source: in.Plan.Source, At: time.Now()}
+	return narration.Moment{Lang: in.Language, RunID: in.RunID, Step: in.Number, Steps: in.Steps, Attempt: in.Plan.Number, Source: sourceTold(in.Step, in.Plan.Source), At: time.Now()}
+}
+
+// sourceTold is the source that is named for a step; a stage has none.
+func sourceTold(s Step, src tool.Source) tool.Source {
+	if s.Stage != nil {
+		return ""
+	}
+	return src
 }
 
 // key names a moment of an attempt, so that it is told once however often an activity is made.
@@ -150,20 +158,23 @@ func published(p Publication, res *tool.Result) ([]store.Event, error) {
 func retried(m narration.Moment, p Publication) []told {
 	c := p.Retry
 	last, next := c.Reports[len(c.Reports)-1], c.Decision.Next
-	m.Step, m.Attempt, m.Source = p.Number, next.Number, next.Source
-	ts := rollbackTold(m, c.Step.CallID, last)
+	m.Step, m.Attempt, m.Source = p.Number, next.Number, sourceTold(c.Step, next.Source)
+	ts := rollbackTold(m, c.Step, last)
+	if c.Step.Stage != nil {
+		return append(ts, told{key(c.Step.CallID, next.Number, "retry"), m.RetryingStage(last.trouble())})
+	}
 	return append(ts, told{key(c.Step.CallID, next.Number, "retry"), m.Retrying(last.Record.Source, last.trouble())})
 }
 
-func rollbackTold(m narration.Moment, callID string, rep Report) []told {
+func rollbackTold(m narration.Moment, s Step, rep Report) []told {
 	if rep.Rollback == nil {
 		return nil
 	}
-	m.Attempt, m.Source = rep.Record.Number, rep.Record.Source
+	m.Attempt, m.Source = rep.Record.Number, sourceTold(s, rep.Record.Source)
 	if rep.Rollback.Performed {
-		return []told{{key(callID, rep.Record.Number, "rollback"), m.RolledBack()}}
+		return []told{{key(s.CallID, rep.Record.Number, "rollback"), m.RolledBack()}}
 	}
-	return []told{{key(callID, rep.Record.Number, "rollback"), m.NotRolledBack()}}
+	return []told{{key(s.CallID, rep.Record.Number, "rollback"), m.NotRolledBack()}}
 }
 
 func ended(m narration.Moment, p Publication, res *tool.Result) []told {
@@ -177,14 +188,16 @@ func ended(m narration.Moment, p Publication, res *tool.Result) []told {
 		return []told{{key(c.Step.CallID, 0, "end"), m.Failed(c.Step.Title, why)}}
 	}
 	last := c.Reports[len(c.Reports)-1]
-	m.Step, m.Attempt, m.Source = p.Number, last.Record.Number, last.Record.Source
-	ts := rollbackTold(m, c.Step.CallID, last)
+	m.Step, m.Attempt, m.Source = p.Number, last.Record.Number, sourceTold(c.Step, last.Record.Source)
+	ts := rollbackTold(m, c.Step, last)
 	if asExpected(c.Step, res) {
 		return append(ts, told{key(c.Step.CallID, 0, "end"), m.Verified(c.Step.Title, c.Took)})
 	}
 	var tried []tool.Source
 	for _, r := range c.Reports {
-		tried = append(tried, r.Record.Source)
+		if c.Step.Stage == nil {
+			tried = append(tried, r.Record.Source)
+		}
 	}
 	why := telling(c.Reports, c.Decision.Failure).trouble()
 	why.Failure = c.Decision.Failure

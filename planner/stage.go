@@ -119,6 +119,11 @@ func (r *run) stage(ctx workflow.Context, in AttemptInput, c *Conclusion) (Repor
 	return rep, err
 }
 
+// StageRunID is the run that an attempt at a stage makes. Step is the stage's number, from 1.
+func StageRunID(runID string, step, attempt int) string {
+	return fmt.Sprintf("%s-%d-%d", runID, step, attempt)
+}
+
 // child makes the stage's own run, and waits for its end.
 func (r *run) child(ctx workflow.Context, in AttemptInput, c *Conclusion) (StageOutcome, error) {
 	st := in.Step.Stage
@@ -126,7 +131,7 @@ func (r *run) child(ctx workflow.Context, in AttemptInput, c *Conclusion) (Stage
 	if pipeline.TokenBudget > 0 { // what the stages before left of it
 		pipeline.TokenBudget = max(1, r.tokensLeft())
 	}
-	ci := Input{RunID: fmt.Sprintf("%s-%d-%d", r.in.RunID, in.Number, in.Plan.Number+MaxAttempts*in.Round), Kind: KindScript, Title: in.Step.Title, Language: r.in.Language,
+	ci := Input{RunID: StageRunID(r.in.RunID, in.Number, in.Plan.Number+MaxAttempts*in.Round), Kind: KindScript, Title: in.Step.Title, Language: r.in.Language,
 		Policy: within(st.Policy, pipeline), Steps: st.Steps, Parent: r.in.RunID, NoHealing: r.in.NoHealing}
 	if st.Goal != "" {
 		ci.Kind, ci.Goal, ci.Instructions = KindGemini, st.Goal, st.Instructions

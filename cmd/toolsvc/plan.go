@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"toolsvc/gen/toolsets"
+	"toolsvc/narration"
 	"toolsvc/narration/terminal"
 	"toolsvc/planner"
 	"toolsvc/stack"
@@ -259,9 +260,11 @@ func awaitQuestion(ctx context.Context, s *stack.Stack, runID string, asked chan
 	}
 }
 
-// narrate prints the run's narration as it comes, until the run's last event or the end of ctx.
+// narrate prints the run's narration as it comes, until the run's last event or the end of ctx. What the run of a stage tells stands below its
+// stage, indented.
 func narrate(ctx context.Context, w io.Writer, events *store.Store, runID string) {
 	out := terminal.New(w)
+	stage := func() {} // waits until the run of the stage in hand has told everything
 	for e, err := range events.Watch(ctx, runID, 0) {
 		if err != nil {
 			if ctx.Err() == nil {
@@ -271,18 +274,53 @@ func narrate(ctx context.Context, w io.Writer, events *store.Store, runID string
 		}
 		switch e.Kind {
 		case store.KindNarration:
+			stage()
 			if err := out.Event(e.Data); err != nil { // nobody reads any more
 				return
+			}
+			if told, err := narration.Decode(e.ID, e.Data); err == nil && told.Stage == narration.ExecutingStep && told.Source == "" {
+				stage = narrateStage(ctx, w, events, planner.StageRunID(runID, told.Step, told.Attempt))
 			}
 		case store.KindRun:
 			var change struct {
 				Outcome planner.Outcome `json:"outcome"`
 			}
 			if json.Unmarshal(e.Data, &change) == nil && change.Outcome != planner.OutcomeRunning {
+				stage()
 				return
 			}
 		}
 	}
+}
+
+// narrateStage prints what the run of a stage tells, indented. What it returns waits for its end, a moment at the most: a stage whose
+// preconditions do not hold has no run.
+func narrateStage(ctx context.Context, w io.Writer, events *store.Store, runID string) (wait func()) {
+	ctx, stop := context.WithCancel(ctx)
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		narrate(ctx, indented{w}, events, runID)
+	}()
+	return func() {
+		defer stop()
+		select {
+		case <-told:
+		case <-time.After(300 * time.Millisecond): // longer than the store takes to notice what another process wrote
+		}
+		stop()
+		<-told
+	}
+}
+
+// indented writes lines four columns to the right.
+type indented struct{ w io.Writer }
+
+func (i indented) Write(line []byte) (int, error) {
+	if _, err := fmt.Fprintf(i.w, "    %s", line); err != nil {
+		return 0, err
+	}
+	return len(line), nil
 }
 
 // printTable prints a line a step.
@@ -299,7 +337,12 @@ func printTable(w io.Writer, s *stack.Stack, st *planner.State) error {
 		fmt.Fprintf(w, "The planner was stopped: %s.\n", strings.TrimSuffix(p.Finalized, "."))
 	}
 	for _, step := range st.Steps {
-		if r := step.Result; r != nil && r.Error != nil && step.Status == planner.StatusFailed {
+		r := step.Result
+		switch {
+		case r == nil:
+		case strings.HasPrefix(string(step.Tool), "stage.") && (r.Error != nil || len(r.Attempts) > 1):
+			printAttempts(w, step.Title, r)
+		case r.Error != nil && step.Status == planner.StatusFailed:
 			fmt.Fprintf(w, "%s: %s\n", step.Title, r.Error.Message)
 		}
 	}
@@ -307,6 +350,21 @@ func printTable(w io.Writer, s *stack.Stack, st *planner.State) error {
 		fmt.Fprintf(w, "In Temporal's UI (while toolsvc runs; start it again with \"toolsvc serve\"): %s\n", url)
 	}
 	return nil
+}
+
+// printAttempts says of each attempt at a stage what came of it, with the checks that failed.
+func printAttempts(w io.Writer, title string, r *tool.Result) {
+	fmt.Fprintf(w, "%s:\n", title)
+	for _, a := range r.Attempts {
+		switch {
+		case a.Failure == "":
+			fmt.Fprintf(w, "  attempt %d: verified\n", a.Number)
+		case a.RolledBack:
+			fmt.Fprintf(w, "  attempt %d: %s, taken back. %s\n", a.Number, a.Failure, a.Message)
+		default:
+			fmt.Fprintf(w, "  attempt %d: %s. %s\n", a.Number, a.Failure, a.Message)
+		}
+	}
 }
 
 func writeJSON(w io.Writer, v any) error {
