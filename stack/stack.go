@@ -53,6 +53,8 @@ type Options struct {
 	Gemini gemini.Options
 	// Workspace is the folder that the terminal and document tools work in; "" leaves these tools out: they say that they are unavailable.
 	Workspace string
+	// Commands says what commands in the workspace may use besides.
+	Commands Commands
 	// Toolsets are served beside toolsvc's own.
 	Toolsets []Toolset
 	Logger   *slog.Logger

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 
 	"toolsvc/executors/document"
@@ -37,13 +38,36 @@ func (s *Stack) openWorkspace(o Options) (*work, error) {
 	}
 	s.onClose(func(context.Context) error { return docs.Shutdown() })
 	w := &work{documents: docs, backups: ws}
-	term, err := terminal.New(terminal.Options{StateDir: filepath.Join(o.StateDir, "terminal"), Root: o.Workspace, Documents: docs.Observe, EndSessions: o.Ephemeral})
+	term, err := terminal.New(terminal.Options{StateDir: filepath.Join(o.StateDir, "terminal"), Root: o.Workspace, Documents: docs.Observe, EndSessions: o.Ephemeral,
+		Env: o.Commands.Env, ReadOnly: append(goToolchain(), o.Commands.ReadOnly...), ReadWrite: o.Commands.ReadWrite})
 	if err != nil {
 		return nil, fmt.Errorf("make the terminal tools: %w", err)
 	}
 	s.onClose(term.Shutdown)
 	w.terminal = ws.Guard(term)
 	return w, nil
+}
+
+// Commands says what commands in the workspace see and may touch, beside the workspace and what every program needs.
+type Commands struct {
+	// Env are variables: "GOCACHE": "/var/cache/go".
+	Env map[string]string
+	// ReadOnly and ReadWrite are files and folders that they may read, or change: tool chains, caches. A cache that others use too is a way for a
+	// command to reach them: give commands one of their own where that matters. Without any, caches are in the commands' own home directory,
+	// below the state directory.
+	ReadOnly, ReadWrite []string
+}
+
+// goToolchain is where Go's own packages are, so that commands can compile; nothing where there is no Go.
+func goToolchain() []string {
+	program, err := exec.LookPath("go")
+	if err != nil {
+		return nil
+	}
+	if program, err = filepath.EvalSymlinks(program); err != nil {
+		return nil
+	}
+	return []string{filepath.Dir(filepath.Dir(program))} // …/bin/go
 }
 
 func (w *work) addTo(executors map[string]tool.Executor) {
@@ -76,7 +100,7 @@ func (u unavailable) Begin(context.Context, *tool.Call, tool.Plan) (tool.Attempt
 type backups struct{ ws *workspace.Workspace }
 
 func (b backups) Begin(ctx context.Context, runID, callID string, attempt int) error {
-	_, err := b.ws.Begin(ctx, runID, callID, attempt)
+	_, err := b.ws.BeginLasting(ctx, runID, callID, attempt) // a stage goes on when this process dies
 	return err
 }
 

@@ -46,6 +46,8 @@ type record struct {
 	// Lost is when the process that made the attempt was last seen alive, if it died before the attempt was observed; what changed
 	// later is not the attempt's.
 	Lost time.Time `json:"lost,omitzero"`
+	// Lasting: the attempt goes on when its process dies, in the next one.
+	Lasting bool `json:"lasting,omitempty"`
 	// Shared are paths that changed while other attempts were under way too: the calls, by path. SharedAll when there were too many.
 	Shared    map[string]string `json:"shared,omitempty"`
 	SharedAll string            `json:"shared_all,omitempty"`
@@ -59,6 +61,16 @@ func (r *record) manifests() []digest { return []digest{r.Before, r.After} }
 // written, and is made again. When it is known that the lost attempt did nothing, Commit it first, so that the new backup holds what people
 // did meanwhile. Errors: [ErrTooLarge], [ErrNoSpace]; the attempt must not be made then.
 func (w *Workspace) Begin(ctx context.Context, runID, callID string, attempt int) (Token, error) {
+	return w.begin(ctx, runID, callID, attempt, false)
+}
+
+// BeginLasting is Begin for an attempt that goes on when its process dies, in the next one: a stage, whose run Temporal carries on. What changes
+// between the two processes is somebody else's; what changes after that is the attempt's again.
+func (w *Workspace) BeginLasting(ctx context.Context, runID, callID string, attempt int) (Token, error) {
+	return w.begin(ctx, runID, callID, attempt, true)
+}
+
+func (w *Workspace) begin(ctx context.Context, runID, callID string, attempt int, lasting bool) (Token, error) {
 	token := TokenOf(callID, attempt)
 	if err := w.acquire(ctx); err != nil {
 		return "", err
@@ -77,7 +89,7 @@ func (w *Workspace) Begin(ctx context.Context, runID, callID string, attempt int
 	if err != nil {
 		return "", fmt.Errorf("back up %s before the attempt: %w", w.opt.Root, err)
 	}
-	rec = &record{RunID: runID, CallID: callID, Attempt: attempt, Began: time.Now().UTC(), Stage: stageBegun, Before: name}
+	rec = &record{RunID: runID, CallID: callID, Attempt: attempt, Began: time.Now().UTC(), Stage: stageBegun, Before: name, Lasting: lasting}
 	if err := w.save(token, rec); err != nil {
 		return "", fmt.Errorf("record the backup before the attempt: %w", err)
 	}
@@ -352,10 +364,14 @@ func (r *record) foreign(b, a *tree) map[string]string {
 		case r.SharedAll != "":
 			f[p] = r.SharedAll
 		case later(b, a, p, lost):
-			f[p] = "it changed after the process that made the attempt had died (" + r.Lost.UTC().Format(time.RFC3339) + "), so it may be somebody else's change"
+			f[p] = changedAfterDeath(r.Lost)
 		}
 	}
 	return f
+}
+
+func changedAfterDeath(t time.Time) string {
+	return "it changed after the process that made the attempt had died (" + t.UTC().Format(time.RFC3339) + "), so it may be somebody else's change"
 }
 
 // later reports whether the path may have been changed after the time: by its own time, or, where nothing is left of it, by that of the
@@ -493,9 +509,44 @@ func (w *Workspace) recoverAttempts() error {
 			rec.Lost = seen
 		}
 		rec.Lost = rec.Lost.Add(lostGrace)
+		if rec.Lasting {
+			if err := w.carryOn(rec); err != nil {
+				return err
+			}
+		}
 		if err := w.save(Token(id), rec); err != nil {
 			return err
 		}
 	}
+	if w.underWay() {
+		w.startPulse()
+	}
+	return nil
+}
+
+// carryOn lets a lasting attempt go on in this process: what changed since the last one died is marked as somebody else's.
+func (w *Workspace) carryOn(rec *record) error {
+	now, _, err := w.find(context.Background(), keepNone)
+	if err != nil {
+		return err
+	}
+	before, err := w.tree(rec.Before)
+	if err != nil {
+		return err
+	}
+	for _, p := range compare(before, now).paths {
+		if !later(before, now, p, rec.Lost.UnixNano()) {
+			continue
+		}
+		if rec.Shared == nil {
+			rec.Shared = map[string]string{}
+		}
+		if len(rec.Shared) >= maxShared {
+			rec.SharedAll = changedAfterDeath(rec.Lost)
+			break
+		}
+		rec.Shared[p] = changedAfterDeath(rec.Lost)
+	}
+	rec.Lost = time.Time{}
 	return nil
 }

@@ -165,6 +165,53 @@ func TestTwoRunsInOneWorkspace(t *testing.T) {
 	}
 }
 
+// A lasting attempt goes on in the process after the one that died: what changed between the two is somebody else's, what changed before and
+// after is the attempt's.
+func TestLastingAttemptGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, between, refused string }{
+		{"nobody else", `true`, ""},
+		{"another file", `echo theirs >> solo`, "solo"},
+		{"the same file", `echo theirs >> a.txt`, "a.txt"},
+		{"a file deleted", `rm src/deep/helper.go`, "src/deep/helper.go"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w, root := opened(t, somewhere)
+			before := picture(t, root)
+			token, err := w.BeginLasting(t.Context(), "r", "c", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sh(t, root, `echo ours >> a.txt`)
+			die(t, w)
+			died := time.Now().Add(-lostGrace + 5*time.Millisecond) // what comes now comes later
+			awaitAfter(t, root, died.Add(lostGrace))
+			if err := os.Chtimes(filepath.Join(w.opt.StateDir, "pulse"), died, died); err != nil {
+				t.Fatal(err)
+			}
+			w.attempts[string(token)].Began = died
+			if err := w.save(token, w.attempts[string(token)]); err != nil {
+				t.Fatal(err)
+			}
+			sh(t, root, c.between)
+			again, err := Open(w.opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer again.Close()
+			sh(t, root, `echo more >> a.txt; mkdir mine; touch mine/x`)
+			why := refusal(t, again, token)
+			if (why == "") != (c.refused == "") || !strings.Contains(why, c.refused) {
+				t.Fatalf("refused: %q", why)
+			}
+			if why == "" {
+				samePicture(t, "after the rollback", before, picture(t, root))
+			}
+		})
+	}
+}
+
 // After a crash, what was changed while the process lived is the attempt's, and what was changed later is somebody else's.
 func TestLostAttempt(t *testing.T) {
 	t.Parallel()
