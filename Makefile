@@ -5,7 +5,7 @@ GO ?= go
 LDFLAGS := -s -w
 LANGUAGE ?= en
 
-.PHONY: help demo test build serve gen deps check race fuzz bench-validate bench-heal test-mcp bench-mcp clean
+.PHONY: help demo demo-pipeline test build serve gen deps check race fuzz bench-validate bench-heal test-mcp bench-mcp clean
 
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18

@@ -120,7 +120,7 @@ func pages(t *testing.T) map[string]*page {
 		}
 		all[name] = read(name, string(text))
 	}
-	for _, name := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
+	for _, name := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/document-pipeline/README.md"} {
 		add(name)
 	}
 	err := fs.WalkDir(os.DirFS(root), "docs", func(name string, d fs.DirEntry, err error) error {
@@ -219,7 +219,7 @@ func TestPlansAreValid(t *testing.T) {
 	seen := 0
 	for name, p := range pages(t) {
 		for _, b := range p.blocks {
-			if b.language != "yaml" || !regexp.MustCompile(`(?m)^steps:`).MatchString(p.text(b)) {
+			if b.language != "yaml" || !regexp.MustCompile(`(?m)^(steps|stages):`).MatchString(p.text(b)) {
 				continue
 			}
 			seen++
@@ -238,11 +238,15 @@ func checkPlan(text string) error {
 	if err != nil {
 		return err
 	}
-	reqs, err := plan.Requests(nil)
-	if err != nil {
-		return err
+	if len(plan.Stages) > 0 {
+		_, err = service().PreparePipeline(plan, nil, "en", "")
+	} else {
+		var reqs []tool.Request
+		if reqs, err = plan.Requests(nil); err != nil {
+			return err
+		}
+		_, err = service().PreparePlan(plan, reqs, "en")
 	}
-	_, err = service().PreparePlan(plan, reqs, "en")
 	var bad *planner.PlanError
 	if errors.As(err, &bad) {
 		return errors.New(strings.Join(bad.Lines("plan"), "\n"))

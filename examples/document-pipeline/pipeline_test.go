@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -256,8 +257,9 @@ func TestCancelledStageIsTakenBack(t *testing.T) {
 	same(t, before, tree(t))
 }
 
-// What a person changes while a stage works is not overwritten: the rollback is refused, and the result says which file and what to do.
-func TestRollbackIsRefusedWhereAPersonWrote(t *testing.T) {
+// Where another run changes what a stage has written, while that stage is at work, nobody can tell whose it is: the rollback is refused, nothing
+// is overwritten, no further attempt is made on top of it, and the result names the file.
+func TestRollbackIsRefusedWhereAnotherRunWrote(t *testing.T) {
 	fresh(t)
 	turns := turnsOf(t, "overview")
 	turns = turns[:len(turns)-1]
@@ -267,25 +269,35 @@ func TestRollbackIsRefusedWhereAPersonWrote(t *testing.T) {
 			break
 		}
 	}
-	turns = append(turns, geminitest.Turn{If: geminitest.Answers("document_insert"), Handle: func(*geminitest.Request) geminitest.Reply {
-		file := filepath.Join(folder, pipeline.Document)
-		text, err := os.ReadFile(file)
-		if err == nil {
-			err = os.WriteFile(file, append(text, "\n# A person's thought\n"...), 0o600)
-		}
+	other := func() error {
+		args, err := json.Marshal(map[string]any{"command": `printf '\n# Of another run\n' >> ` + pipeline.Document})
 		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		res, err := shared.Service.Call(ctx, tool.Request{CallID: tool.NewCallID(), Tool: "terminal.run", Arguments: args}, "en")
+		if err == nil && !res.OK() {
+			err = errors.New(res.Error.Message)
+		}
+		return err
+	}
+	turns = append(turns, geminitest.Turn{If: geminitest.Answers("document_insert"), Handle: func(*geminitest.Request) geminitest.Reply {
+		if err := other(); err != nil {
 			t.Error(err)
 		}
 		return geminitest.Text("The overview is written.")
 	}})
 	scripted(t, turns...)
 	st := finished(t, parsed(t), nil, "")
-	t.Logf("%s: %s", statuses(st), why(st))
-	if text := tree(t)["/"+pipeline.Document]; !strings.Contains(text, "A person's thought") {
-		t.Errorf("what a person wrote is gone:\n%s", text)
+	if text := tree(t)["/"+pipeline.Document]; !strings.Contains(text, "# Of another run") || !strings.Contains(text, "# Overview") {
+		t.Errorf("something was overwritten:\n%s", text)
 	}
 	r := st.Steps[0].Result
-	if r.Error.Code != tool.RollbackRefused || len(r.Attempts) != 1 || r.Attempts[0].RolledBack {
-		t.Errorf("it came to %+v, %+v", r.Error, r.Attempts)
+	if statuses(st) != "failed skipped skipped" || r.Error.Code != tool.RollbackRefused || len(r.Attempts) != 1 || r.Attempts[0].RolledBack || !strings.Contains(r.Error.Message, pipeline.Document) {
+		t.Errorf("it came to %s, %+v, %+v", statuses(st), r.Error, r.Attempts)
+	}
+	if n := r.RetryHint.Fields().Rollback; n == nil || n.Performed {
+		t.Errorf("the hint is %+v", r.RetryHint.Fields())
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"toolsvc/examples/document-pipeline"
@@ -70,7 +71,7 @@ func run(ctx context.Context, behaviour, program, lang string) error {
 	cmd.Env = append(os.Environ(), "GEMINI_API_KEY=scripted")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	err = cmd.Run()
-	for _, why := range model.Refused() {
+	for _, why := range slices.Compact(model.Refused()) {
 		fmt.Fprintln(os.Stderr, "demo: the scripted model refused a request:", why)
 	}
 	fmt.Printf("\nThe document:            %s\nThe run, stage by stage: %s --state-dir %s serve\n", filepath.Join(workspace, pipeline.Document), program, state)
