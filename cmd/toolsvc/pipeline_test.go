@@ -33,7 +33,7 @@ func TestKilledPipelineGoesOn(t *testing.T) {
 	}{
 		{"before anything is written", []string{"overview", "concepts", "visualization"}, "concepts-writer reads", 1},
 		{"when the stage's work is done, but not verified", []string{"overview", "concepts", "visualization"}, "concepts-writer ends", 1},
-		{"in an attempt that is taken back", []string{"overview", "concepts-corrects-itself", "visualization"}, "attempt 1 ends", 2},
+		{"in an attempt that is taken back", []string{"overview", "concepts-corrects-itself", "visualization"}, "attempt 1 writes", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
