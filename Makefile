@@ -57,5 +57,11 @@ bench-mcp: deps mcp-deps build ## What an agent waits for over MCP, beside Playw
 bench-heal: deps ## Every failure page, with and without healing (make bench-heal N=30)
 	$(GO) run ./bench/heal -n $(or $(N),3)
 
+prop-workspace: ## A thousand random sequences of file operations, failures and kills against the workspace's rollback
+	$(GO) test ./executors/workspace -run TestProperty -sequences 1000 -v -timeout 60m
+
+bench-workspace: ## Backups beside git stash and cp -a
+	$(GO) run ./bench/workspace
+
 clean: ## Remove what was built
 	rm -rf bin

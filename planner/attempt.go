@@ -112,17 +112,27 @@ func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.
 		if f := new(tool.Failed); errors.As(err, &f) && !f.Dispatched { // the executor's word that nothing was sent
 			rep.Record.Phase, rep.Record.Effect = tool.PhaseResolved, tool.EffectNone
 		}
-		return rep.failed(limited, err)
+		return a.abandon(ctx, att, class, rep.failed(limited, err))
 	}
 	out, err := att.Settle(limited)
 	if err != nil {
-		return rep.failed(limited, err)
+		return a.abandon(ctx, att, class, rep.failed(limited, err))
 	}
 	rep.Record.Phase = tool.PhaseSettled
 	if a.progress != nil {
 		a.progress(limited)
 	}
 	return a.verify(ctx, limited, att, call, conds, in, rep, before, beforeDigest, picture, out)
+}
+
+// abandon ends an attempt that failed after its dispatch: what it left is taken back where that can be done without knowing more, also when
+// its run was cancelled.
+func (a *attempter) abandon(ctx context.Context, att tool.Attempt, class tool.EffectClass, rep Report) Report {
+	tx, ok := att.(tool.Transactional)
+	if ok && tx.RollbackAfterError() && rep.Record.Phase.Dispatched() && class == tool.Reversible {
+		a.rollBack(context.WithoutCancel(ctx), att, &rep, tool.Verification{})
+	}
+	return rep
 }
 
 // verify judges fresh evidence, patiently, and rolls back a proven failure. limited bounds the looking; ctx lets a rollback happen
@@ -240,6 +250,10 @@ func (a *attempter) rollBack(ctx context.Context, att tool.Attempt, rep *Report,
 		rep.Record.RolledBack = true
 	default:
 		notice.RestoredTo = "not restored: " + rb.Refused
+		if strings.HasPrefix(rb.Refused, string(tool.RollbackRefused)) { // somebody else changed the same thing meanwhile
+			rep.Record.Failure = tool.RollbackRefused
+			rep.Record.Message += " It could not be taken back: " + rb.Refused
+		}
 	}
 	rep.Rollback = notice
 }

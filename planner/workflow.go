@@ -564,7 +564,7 @@ func (r *run) attempt(ctx workflow.Context, s Step, number int, plan tool.Plan, 
 
 // unresolved reports an attempt that ended after its dispatch, by a failure that says nothing of the effect.
 func unresolved(a tool.AttemptRecord) bool {
-	if !a.Phase.Dispatched() || a.Effect != tool.EffectUnknown {
+	if !a.Phase.Dispatched() || a.Effect != tool.EffectUnknown || a.RolledBack {
 		return false
 	}
 	switch a.Failure {

@@ -59,6 +59,15 @@ func TestShellCommandIsTakenBack(t *testing.T) {
 	if n := res.RetryHint.Fields().Rollback; n == nil || !n.Performed || len(n.FailedChecks) == 0 {
 		t.Errorf("the caller is told %+v", n)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	res, err := shared.Service.Call(ctx, request(t, "terminal.run", map[string]any{"command": "echo half > shell/a.txt; sleep 60", "timeout_ms": 500}), "en")
+	if err != nil || res.OK() || res.Error.Code != tool.Timeout || !res.Attempts[0].RolledBack {
+		t.Errorf("the command that took too long came to %+v, %+v, %v", res.Error, res.Attempts, err)
+	}
+	if text := got(t, "shell/a.txt"); text != "before\n" {
+		t.Errorf("after the command that took too long the file holds %q", text)
+	}
 	if res = run(`echo after > shell/a.txt; echo done`, `stdout.contains("done")`); !res.OK() {
 		t.Errorf("the right command came to %+v", res.Error)
 	}

@@ -108,3 +108,9 @@ type Pictured interface {
 	// Picture is a PNG of what a person would see now, without secrets, with the number of its pixels for each CSS pixel.
 	Picture(ctx context.Context) (png []byte, scale float64, err error)
 }
+
+// Transactional is an attempt that can be taken back also when it ended in an error after its dispatch: nothing of it goes on then, and
+// what it left is known. A command that was ended by its time limit is one; a click whose page was lost is not.
+type Transactional interface {
+	RollbackAfterError() bool
+}

@@ -148,3 +148,6 @@ func (a *guarded) Close() error {
 	}
 	return err
 }
+
+// RollbackAfterError implements tool.Transactional: there is a backup, whatever the action ended in.
+func (a *guarded) RollbackAfterError() bool { return a.token != "" }
