@@ -13,7 +13,7 @@ help: ## What there is
 demo: deps build ## Run the main job on a local page full of failures, narrated (make demo LANGUAGE=ko)
 	@bin/toolsvc --lang $(LANGUAGE) demo
 
-test: deps check mcp-deps ## Everything: formatting, vet, generated code, all tests
+test: deps check ## Everything: formatting, vet, generated code, all tests; those with MCP clients from npm only after make mcp-deps
 	$(GO) test -timeout 25m ./...
 
 check: ## Formatting, vet, and that gen/ is what the design says

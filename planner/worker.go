@@ -19,6 +19,7 @@ func NewWorker(c client.Client, a *Activities) worker.Worker {
 		MaxConcurrentLocalActivityExecutionSize: 64,
 		MaxConcurrentActivityTaskPollers:        4,
 		MaxConcurrentWorkflowTaskPollers:        8,
+		DeadlockDetectionTimeout:                5 * time.Second, // a busy machine is no deadlock
 		WorkerStopTimeout:                       drain,
 		MaxHeartbeatThrottleInterval:            heartbeatTimeout / 2,
 	})

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"toolsvc/gen/toolsets"
@@ -37,6 +38,7 @@ func newWorld(t *testing.T, answer, observe func(AttemptInput) (Report, error)) 
 	w := &world{TestWorkflowEnvironment: s.NewTestWorkflowEnvironment(), told: &memory{}}
 	real := &Activities{Registry: toolsets.Registry(), Events: w.told, Log: w.told, Artifacts: w.told}
 	w.real = real
+	w.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a busy machine is no deadlock
 	w.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: WorkflowRun})
 	for name, f := range map[string]any{
 		activityAttempt:   (&Activities{}).Attempt,
