@@ -142,6 +142,48 @@ func TestPanels(t *testing.T) {
 	}
 }
 
+// A text beside the target names its row, and does not keep the heading above both from holding it. Where a panel has several such rows,
+// none of them is taken for the one.
+func TestHeadingAboveANamedRow(t *testing.T) {
+	p := newPicture(1280, 900, "#eef1f5")
+	var wants []expectation
+	for i, title := range []string{"Low Tide", "Night Ferry", "Slack Water"} {
+		x, y := 60+float64(i%2)*600, 60+float64(i/2)*300
+		p.box(x, y, 460, 230, "#ffffff", "#d0d7de")
+		p.text(title, x+27, y+40, heading, "#1d2433")
+		p.text("Mira Oh", x+120, y+100, heading, "#5b6478")
+		open := p.button("Open", x+260, y+85)
+		at := []vision.Rect{open}
+		if title == "Slack Water" {
+			p.text("Ada Park", x+120, y+170, heading, "#5b6478")
+			p.button("Open", x+260, y+155)
+			at = nil
+		}
+		wants = append(wants, expectation{vision.Query{Name: "Open", Within: title}, at})
+	}
+	wants = append(wants, expectation{vision.Query{Name: "Open", Within: "Harbor"}, nil})
+	check(t, p, wants)
+}
+
+// The same where the panel is so pale that it is not seen: the only target belongs to the heading above it, and no other.
+func TestHeadingAboveANamedRowOnAPalePanel(t *testing.T) {
+	p := newPicture(1280, 600, "#f5f6f9")
+	var open vision.Rect
+	for i, title := range []string{"Low Tide", "Night Ferry"} {
+		x := 60 + float64(i)*600
+		p.box(x, 60, 460, 200, "#ffffff", "#e4e7ee")
+		p.text(title, x+27, 100, heading, "#1d2433")
+		p.text("Mira Oh", x+120, 160, heading, "#5b6478")
+		if i == 0 {
+			open = p.button("Open", x+260, 145)
+		}
+	}
+	check(t, p, []expectation{
+		{vision.Query{Name: "Open", Within: "Low Tide"}, []vision.Rect{open}},
+		{vision.Query{Name: "Open", Within: "Night Ferry"}, nil},
+	})
+}
+
 func TestHeadingWithoutTheTarget(t *testing.T) {
 	p := newPicture(900, 600, "#ffffff")
 	var wants []expectation

@@ -3,6 +3,7 @@ package ocr
 import (
 	"image"
 	"math"
+	"slices"
 )
 
 // scene is where lines of text are and what they lie on, for questions of scope.
@@ -14,8 +15,9 @@ type scene struct {
 
 // within reports which of the targets belong to one of the headings. In a column of targets, one in
 // each row, every text of a row is a heading of it. Otherwise a heading owns a target if, of all the
-// lines that look like the headings, it is the nearest above it or left of it. Lines in
-// not (those of the targets) are no headings.
+// lines that look like the headings, it is the nearest above it or left of it; a line left of it does
+// not keep the nearest heading above both from owning the only target on its panel. Lines in not (those
+// of the targets) are no headings.
 func (s *scene) within(targets []image.Rectangle, headings, not map[int]bool) []bool {
 	peers, table := s.peers(headings, not), column(targets)
 	inside := make([]bool, len(targets))
@@ -25,9 +27,25 @@ func (s *scene) within(targets []image.Rectangle, headings, not map[int]bool) []
 			continue
 		}
 		owner := s.owner(t, peers)
+		if owner < 0 || !headings[owner] { // perhaps because of what stands beside the target, which names its row
+			above := slices.DeleteFunc(slices.Clone(peers), func(k int) bool { return sameRow(s.strips[k].box, t) })
+			if k := s.owner(t, above); k >= 0 && len(above) < len(peers) && s.alone(t, targets, k) {
+				owner = k
+			}
+		}
 		inside[i] = owner >= 0 && headings[owner]
 	}
 	return inside
+}
+
+// alone reports whether a target is the only one on the panel that a heading lies on; where the heading lies on none that can be
+// seen, whether it is the only one at all.
+func (s *scene) alone(target image.Rectangle, targets []image.Rectangle, heading int) bool {
+	box, ok := s.panel(heading)
+	if !ok {
+		return len(targets) == 1
+	}
+	return target.In(box) && !slices.ContainsFunc(targets, func(t image.Rectangle) bool { return t != target && t.Overlaps(box) })
 }
 
 // column reports whether the targets stand one below the other, as the buttons of the rows of a
