@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -135,6 +136,24 @@ func TestClickOpenedErrorDialogIsRolledBack(t *testing.T) {
 	rb, err := d.att.Rollback(t.Context())
 	if err != nil || !rb.Performed {
 		t.Errorf("rollback %+v, %v", rb, err)
+	}
+}
+
+// A page of its own making puts its dialog into the document and takes it out again; what else it changed stands, and is no secret.
+func TestInsertedErrorDialogIsRolledBack(t *testing.T) {
+	t.Parallel()
+	const page = `<button onclick="say()">Go</button><p id=s>Ready</p><script>function say() { %s
+		const d = document.createElement('div'); d.setAttribute('role', 'alertdialog'); d.setAttribute('aria-modal', 'true'); d.setAttribute('aria-label', 'Not saved');
+		d.innerHTML = '<h2>Not saved</h2><p>The connection was lost.</p><button>Close</button>';
+		d.style.cssText = 'position:fixed;inset:100px;background:#fff';
+		d.querySelector('button').onclick = () => d.remove(); document.body.append(d); }</script>`
+	for also, performed := range map[string]bool{"": true, "s.textContent = 'Changed';": false} {
+		p := open(t, fmt.Sprintf(page, also))
+		d := p.do("click", clickOn("Go")).must(t, tool.EffectConfirmed)
+		rb, err := d.att.Rollback(t.Context())
+		if err != nil || rb.Performed != performed || p.truth("document.querySelectorAll('[role=alertdialog]').length") != "0" {
+			t.Errorf("with %q: rollback %+v, %v", also, rb, err)
+		}
 	}
 }
 

@@ -264,7 +264,8 @@ func (a *attempt) differences(ctx context.Context, o *sight) []string {
 	}
 	if a.dispatched {
 		for _, r := range o.reports {
-			add(r.rep.Mutations > 0, fmt.Sprintf("%d changes of the DOM stand", r.rep.Mutations))
+			left := r.rep.Mutations - r.rep.Passed // a dialog that came and was closed leaves nothing behind
+			add(left > 0, fmt.Sprintf("%d changes of the DOM stand", left))
 			for _, c := range r.rep.Changes {
 				add(c == "storage" || c == "form" || c == "layer" || c == "url", c+" differs")
 			}

@@ -32,6 +32,7 @@ type report struct {
 	Blocked   int            `json:"blocked"`
 	BlockedBy string         `json:"blockedBy"`
 	Mutations int            `json:"mutations"`
+	Passed    int            `json:"passed"`
 	Changes   []string       `json:"changes"`
 	Signs     []string       `json:"signs"`
 	Unsure    bool           `json:"unsure"`

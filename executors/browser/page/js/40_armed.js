@@ -192,7 +192,8 @@ class Armed {
     if (this.onChange) this.onChange();
   }
 
-  // net counts the changes that stand: what was restored, replaced by the same, or repeats by itself is none.
+  // net counts the changes that stand: what was restored, replaced by the same, or repeats by itself is none. What came, said something and
+  // went again counts, because it tells of an effect; how many of the changes are of that kind is passed.
   net() {
     const late = [];
     const stands = h => {
@@ -201,7 +202,7 @@ class Armed {
       late.push(h);
       return true;
     };
-    let n = this.overflow;
+    let n = this.overflow, passed = 0;
     for (const [e, m] of this.attrs) for (const [k, {old, h}] of m) if (attr(e, k) !== old && stands(h)) n++;
     for (const [x, {old, h}] of this.texts) if (x.data !== old && stands(h)) n++;
     const gone = [...this.removed.keys()].filter(x => !x.isConnected);
@@ -210,20 +211,20 @@ class Armed {
     for (const x of came) {
       const same = gone.length < 400 ? gone.find(g => g.isEqualNode(x)) : null;
       if (same) { used.add(same); continue; }
-      if ((x.isConnected || norm(x.textContent)) && stands(this.from && this.from.get(x))) n++;
+      if ((x.isConnected || norm(x.textContent)) && stands(this.from && this.from.get(x))) { n++; if (!x.isConnected) passed++; }
     }
     for (const g of gone) if (!used.has(g) && stands(this.from && this.from.get(g))) n++;
     for (const [x, o] of this.origin) { // moved elsewhere
       if (!x.isConnected || this.removed.has(x)) continue;
       if ((x.parentNode !== o.parent || x.previousSibling !== o.prev && x.nextSibling !== o.next) && stands(this.from && this.from.get(x))) n++;
     }
-    return {n, late};
+    return {n, late, passed};
   }
 
   // report says what is known of the effect so far.
   report() {
     this.lookAtAnimations();
-    const {n, late} = this.net(), base = this.base, cur = stateNow();
+    const {n, late, passed} = this.net(), base = this.base, cur = stateNow();
     const changes = [];
     for (const k of ['form', 'storage', 'style', 'media', 'url', 'layer', 'scroll']) if (base[k] !== cur[k]) changes.push(k);
     const f = deepActive();
@@ -238,7 +239,7 @@ class Armed {
     const unsure = n > 0 && late.length > 0 && !this.syncs && !changes.length && !this.signs.size && late.every(h => h.known || young && h.weak);
     return {
       call: this.call, heard: this.heard, elsewhere: this.elsewhere, blocked: this.blocked, blockedBy: this.blockedBy,
-      mutations: n, sync: this.syncs, cosmetics: this.cosmetics, noise: this.noise, changes, signs: [...this.signs],
+      mutations: n, passed, sync: this.syncs, cosmetics: this.cosmetics, noise: this.noise, changes, signs: [...this.signs],
       unsure, since: this.first ? now() - this.first : -1, quiet: this.lastChange ? now() - this.lastChange : -1, age: now() - this.at,
       changed: n > 0 || changes.length > 0 || this.signs.size > 0, files: this.files || [],
       animations: document.getAnimations ? document.getAnimations().filter(a => a.playState === 'running').length : 0,
