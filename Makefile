@@ -5,7 +5,7 @@ GO ?= go
 LDFLAGS := -s -w
 LANGUAGE ?= en
 
-.PHONY: help demo demo-pipeline test build serve gen deps check race fuzz bench-validate bench-heal test-mcp bench-mcp clean
+.PHONY: help demo demo-pipeline test build serve gen deps check race fuzz bench-validate bench-heal bench-heal-full test-mcp bench-mcp clean
 
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -54,8 +54,20 @@ test-mcp: deps mcp-deps build ## MCP with the official suite and real clients an
 bench-mcp: deps mcp-deps build ## What an agent waits for over MCP, beside Playwright MCP and chrome-devtools-mcp (make bench-mcp N=50)
 	$(GO) run ./bench/mcp -n $(or $(N),20)
 
-bench-heal: deps ## Every failure page, with and without healing (make bench-heal N=30)
+bench-heal: deps ## Every failure page, and a few runs of the published scenarios, with and without healing (make bench-heal N=30)
 	$(GO) run ./bench/heal -n $(or $(N),3)
+	$(GO) run ./bench/scenarios -n $(or $(N),3)
+
+bench-heal-full: deps ## All of it: every failure page 30 times, the scenarios 200 times; goes on where it was interrupted
+	@mkdir -p bin
+	$(GO) run ./bench/scenarios -n 200 -log bin/scenarios.jsonl
+	$(GO) run ./bench/heal -n 30
+
+prop-workspace: ## A thousand random sequences of file operations, failures and kills against the workspace's rollback
+	$(GO) test ./executors/workspace -run TestProperty -sequences 1000 -v -timeout 60m
+
+bench-workspace: ## Backups beside git stash and cp -a
+	$(GO) run ./bench/workspace
 
 prop-workspace: ## A thousand random sequences of file operations, failures and kills against the workspace's rollback
 	$(GO) test ./executors/workspace -run TestProperty -sequences 1000 -v -timeout 60m
