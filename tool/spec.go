@@ -48,6 +48,8 @@ type Spec struct {
 	Confirm string
 	// Question is the clarifying question when fields are missing.
 	Question string
+	// Agent does the tool's work in a run of its own; nil when an executor does.
+	Agent *Agent
 	// Rollback says in one sentence what a rollback can undo, and when it refuses; "" when nothing can be undone.
 	Rollback string
 	// TimeLimit bounds one attempt.

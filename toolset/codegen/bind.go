@@ -39,7 +39,7 @@ func executorFile(genpkg string, ts *expr.ToolsetExpr) source {
 		codegen.SimpleImport(bindingPath),
 		codegen.NewImport(b.tools, path.Join(genpkg, "toolsets", ts.Name)),
 	}
-	for _, t := range ts.Tools {
+	for _, t := range bound(ts) {
 		if !slices.Contains(b.services, t.Bind.Service) {
 			b.services = append(b.services, t.Bind.Service)
 		}
@@ -57,6 +57,16 @@ func executorFile(genpkg string, ts *expr.ToolsetExpr) source {
 		next()
 	}
 	return source{name: "executor.go", title: ts.Name + " toolset: its tools are done by methods of Goa services", imports: imports, body: b.String()}
+}
+
+// bound are the tools that are bound to methods; agents do the others.
+func bound(ts *expr.ToolsetExpr) (tools []*expr.ToolExpr) {
+	for _, t := range ts.Tools {
+		if t.Bind != nil {
+			tools = append(tools, t)
+		}
+	}
+	return tools
 }
 
 // pkg is what the package of a service is called here; a toolset may have the same name.
@@ -97,7 +107,7 @@ func (b *binder) methods(s *goaservice.Data) {
 		name, s.Name, b.pkg(s), b.pkg(s)))
 	b.f("type %s interface {\n", name)
 	var seen []string
-	for _, t := range b.ts.Tools {
+	for _, t := range bound(b.ts) {
 		for _, c := range calls(t) {
 			if c.Service != s.Name || slices.Contains(seen, c.Method) {
 				continue
@@ -129,7 +139,7 @@ func (b *binder) constructor() {
 		b.f("_, %sRemote := %s.(*%s.Client)\n", codegen.Goify(name, false), variable(name), b.pkg(b.goa.Get(name)))
 	}
 	b.f("return service.New(\n")
-	for _, t := range b.ts.Tools {
+	for _, t := range bound(b.ts) {
 		b.binding(t)
 	}
 	b.f(")\n}\n\n")

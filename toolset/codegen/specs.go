@@ -51,6 +51,7 @@ func spec(p *printer, t *expr.ToolExpr) {
 			p.f("%s: %q,\n", s.name, s.text)
 		}
 	}
+	agent(p, t.Agent)
 	p.f("TimeLimit: %s,\n", duration(t.TimeLimit))
 	p.f("PayloadSchema: json.RawMessage(%s),\n", quoted(indented(shape.Schema(t.Payload))))
 	p.f("ResultSchema: json.RawMessage(%s),\n", quoted(indented(shape.Schema(t.Result))))
@@ -77,6 +78,27 @@ func conditions(p *printer, name string, list []tool.Condition) {
 	p.f("%s: []tool.Condition{\n", name)
 	for _, c := range list {
 		p.f("{Name: %q, Expression: %s, Message: %q},\n", c.Name, quoted(c.Expression), c.Message)
+	}
+	p.f("},\n")
+}
+
+// agent is the literal of who does the tool's work, when that is an agent.
+func agent(p *printer, a *expr.AgentExpr) {
+	if a == nil {
+		return
+	}
+	p.f("Agent: &tool.Agent{\nInstructions: %s,\n", quoted(a.Instructions))
+	if a.Goal != "" {
+		p.f("Goal: %s,\n", quoted(a.Goal))
+	}
+	p.f("Tools: %s,\n", stringsLiteral(a.Tools))
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{{"MaxCalls", int64(a.MaxCalls)}, {"TokenBudget", a.TokenBudget}, {"Attempts", int64(a.Attempts)}} {
+		if n.value != 0 {
+			p.f("%s: %d,\n", n.name, n.value)
+		}
 	}
 	p.f("},\n")
 }

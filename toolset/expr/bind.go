@@ -116,9 +116,13 @@ func (ts *ToolsetExpr) Bound() bool {
 
 // validateBinding checks what a tool is bound to and resolves it. Payload and Result are resolved.
 func (t *ToolExpr) validateBinding(errs *eval.ValidationErrors) {
+	if t.Agent != nil {
+		t.Agent.validate(errs)
+		return
+	}
 	if t.Bind == nil {
 		if t.Toolset.Bound() {
-			errs.Add(t, "is not bound to a method, but other tools of its toolset are: Bind all of them, or none")
+			errs.Add(t, "is not bound to a method, but other tools of its toolset are: Bind all of them, or none, or have an Agent do it")
 		}
 		return
 	}

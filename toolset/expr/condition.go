@@ -41,6 +41,12 @@ func (t *ToolExpr) validateConditions(errs *eval.ValidationErrors) {
 				errs.Add(t, "%s needs a message that says what holds when it holds", at)
 			}
 			reads := t.validateCEL(errs, at, c.Expression)
+			for _, name := range reads {
+				if t.reads == nil {
+					t.reads = map[string]string{}
+				}
+				t.reads[name] = c.Name
+			}
 			if slices.Contains(reads, "state") || slices.Contains(reads, "before.state") {
 				t.readsState = c.Name
 			}

@@ -43,12 +43,16 @@ type (
 		TimeLimitSet                  bool
 		// Bind is the method of a Goa service that does the tool's work; nil when an executor of its own does.
 		Bind *BindExpr
+		// Agent does the tool's work in a run of its own; nil when an executor does.
+		Agent *AgentExpr
 
 		// Payload and Result are the resolved types, and Example is a valid payload as JSON; filled by Validate.
 		Payload, Result *shape.Type
 		Example         []byte
 		// readsState names a condition that reads state or before.state, "" when none does.
 		readsState string
+		// reads are the variables that conditions read, each with the name of one that does.
+		reads map[string]string
 	}
 )
 

@@ -162,6 +162,8 @@ func (t *ToolExpr) validate(errs *eval.ValidationErrors, b *shape.Builder) {
 	t.validateEffect(errs)
 	t.validateSources(errs)
 	switch {
+	case !t.TimeLimitSet && t.Agent != nil:
+		t.TimeLimit = tool.MaxAgentTime
 	case !t.TimeLimitSet:
 		t.TimeLimit = defaultTimeLimit
 	case t.TimeLimit < minTimeLimit || t.TimeLimit > maxTimeLimit:

@@ -173,6 +173,31 @@ func Design() {
 			Postcondition("there", `state.id == args.order`, "the order is there")
 			Bind("orders", "touch", func() { Observe("find", func() { Map("order", "id") }) })
 		})
+		Tool("settle", "Settle a complaint.", func() {
+			Args(func() {
+				Attribute("complaint", String)
+				Required("complaint")
+				Example(Val{"complaint": "It never came."})
+			})
+			Return(func() {
+				Attribute("order", String)
+				Required("order")
+			})
+			Effect(Reversible)
+			Postcondition("touched", `state.calls.exists(c, c.tool == "orders.touch" && c.verified)`, "an order was touched")
+			Agent("Find the order, then `touch` it.", func() {
+				Goal("Settle this: {{args}}")
+				Tools("orders.list", "orders.touch")
+				MaxCalls(7)
+				TokenBudget(5000)
+				Attempts(2)
+			})
+		})
+		Tool("look", "Look around.", func() {
+			Effect(ReadOnly)
+			Postcondition("looked", `size(state.calls) > 0`, "something was looked at")
+			Agent("Look at everything.", func() { Tools("orders.*") })
+		})
 		Tool("count", "Count what is in stock.", func() {
 			Args(func() {
 				Attribute("sku", SKU)

@@ -61,6 +61,30 @@ func (c *Client) Touch(ctx context.Context, p *TouchPayload) (*TouchResult, *too
 	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: TouchID, Arguments: args}, documentTouchResult, decodeTouchResult)
 }
 
+// Settle calls orders.settle. Settle a complaint.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) Settle(ctx context.Context, p *SettlePayload) (*SettleResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentSettlePayload, encodeSettlePayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: SettleID, Arguments: args}, documentSettleResult, decodeSettleResult)
+}
+
+// Look calls orders.look. Look around.
+//
+// A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together
+// with the result that tells how.
+func (c *Client) Look(ctx context.Context, p *LookPayload) (*LookResult, *tool.Result, error) {
+	args, err := tool.Encode(p, documentLookPayload, encodeLookPayload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tool.CallTyped(ctx, c.caller, tool.Request{CallID: tool.NewCallID(), RunID: c.runID, Tool: LookID, Arguments: args}, documentLookResult, decodeLookResult)
+}
+
 // Count calls orders.count. Count what is in stock.
 //
 // A payload that breaks the contract is a [tool.Issues] error, and nothing is sent. A tool that failed is its [tool.Error], together

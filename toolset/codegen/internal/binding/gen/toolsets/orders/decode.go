@@ -307,6 +307,98 @@ func decodeTouchResult(d *tool.Decoder) *TouchResult {
 	return v
 }
 
+func decodeSettlePayload(d *tool.Decoder) *SettlePayload {
+	v := &SettlePayload{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "complaint":
+			if d.First(seen[:], 0) {
+				v.Complaint = d.String(nil)
+			}
+		case "expect":
+			if d.First(seen[:], 1) {
+				v.Expect = tool.DecodeArray(d, ruleSettlePayloadExpect, func(d *tool.Decoder) string { return d.String(ruleSettlePayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 2) {
+				v.Intent = new(d.String(ruleSettlePayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsSettlePayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsSettlePayload)
+	return v
+}
+
+func decodeSettleResult(d *tool.Decoder) *SettleResult {
+	v := &SettleResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "order":
+			if d.First(seen[:], 0) {
+				v.Order = d.String(nil)
+			}
+		default:
+			d.Unknown(fieldsSettleResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsSettleResult)
+	return v
+}
+
+func decodeLookPayload(d *tool.Decoder) *LookPayload {
+	v := &LookPayload{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		case "expect":
+			if d.First(seen[:], 0) {
+				v.Expect = tool.DecodeArray(d, ruleLookPayloadExpect, func(d *tool.Decoder) string { return d.String(ruleLookPayloadExpectItem) })
+			}
+		case "intent":
+			if d.First(seen[:], 1) {
+				v.Intent = new(d.String(ruleLookPayloadIntent))
+			}
+		default:
+			d.Unknown(fieldsLookPayload)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsLookPayload)
+	return v
+}
+
+func decodeLookResult(d *tool.Decoder) *LookResult {
+	v := &LookResult{}
+	start, ok := d.Object()
+	if !ok {
+		return v
+	}
+	var seen [1]uint64
+	for k := d.Key(); k != nil; k = d.Key() {
+		switch string(k) {
+		default:
+			d.Unknown(fieldsLookResult)
+		}
+	}
+	d.EndObject(start, seen[:], fieldsLookResult)
+	return v
+}
+
 func decodeCountPayload(d *tool.Decoder) *CountPayload {
 	v := &CountPayload{}
 	start, ok := d.Object()

@@ -279,6 +279,80 @@ func encodeTouchResult(e *tool.Encoder, v *TouchResult) {
 	e.EndObject(seen[:], fieldsTouchResult)
 }
 
+func encodeSettlePayload(e *tool.Encoder, v *SettlePayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("complaint")
+	e.String(v.Complaint, nil)
+	if v.Expect != nil {
+		e.Mark(seen[:], 1)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleSettlePayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleSettlePayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 2)
+		e.Key("intent")
+		e.String(*v.Intent, ruleSettlePayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsSettlePayload)
+}
+
+func encodeSettleResult(e *tool.Encoder, v *SettleResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.Mark(seen[:], 0)
+	e.Key("order")
+	e.String(v.Order, nil)
+	e.EndObject(seen[:], fieldsSettleResult)
+}
+
+func encodeLookPayload(e *tool.Encoder, v *LookPayload) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	if v.Expect != nil {
+		e.Mark(seen[:], 0)
+		e.Key("expect")
+		tool.EncodeArray(e, v.Expect, ruleLookPayloadExpect, func(e *tool.Encoder, x string) { e.String(x, ruleLookPayloadExpectItem) })
+	}
+	if v.Intent != nil {
+		e.Mark(seen[:], 1)
+		e.Key("intent")
+		e.String(*v.Intent, ruleLookPayloadIntent)
+	}
+	e.EndObject(seen[:], fieldsLookPayload)
+}
+
+func encodeLookResult(e *tool.Encoder, v *LookResult) {
+	if v == nil {
+		e.Null("object")
+		return
+	}
+	if !e.Object() {
+		return
+	}
+	var seen [1]uint64
+	e.EndObject(seen[:], fieldsLookResult)
+}
+
 func encodeCountPayload(e *tool.Encoder, v *CountPayload) {
 	if v == nil {
 		e.Null("object")

@@ -18,6 +18,10 @@ var (
 	documentListResult    = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
 	documentTouchPayload  = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
 	documentTouchResult   = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentSettlePayload = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentSettleResult  = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
+	documentLookPayload   = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
+	documentLookResult    = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
 	documentCountPayload  = &tool.Document{Noun: "payload", MaxBytes: tool.MaxPayload}
 	documentCountResult   = &tool.Document{Noun: "result", MaxBytes: tool.MaxResult}
 )
@@ -60,6 +64,24 @@ var (
 		Names: []string{},
 		Types: []string{},
 	}
+	fieldsSettlePayload = &tool.Fields{
+		Names:    []string{"complaint", "expect", "intent"},
+		Types:    []string{"string", "array", "string"},
+		Required: []int{0},
+	}
+	fieldsSettleResult = &tool.Fields{
+		Names:    []string{"order"},
+		Types:    []string{"string"},
+		Required: []int{0},
+	}
+	fieldsLookPayload = &tool.Fields{
+		Names: []string{"expect", "intent"},
+		Types: []string{"array", "string"},
+	}
+	fieldsLookResult = &tool.Fields{
+		Names: []string{},
+		Types: []string{},
+	}
 	fieldsCountPayload = &tool.Fields{
 		Names:    []string{"sku", "expect", "intent"},
 		Types:    []string{"string", "array", "string"},
@@ -84,6 +106,12 @@ var (
 	ruleTouchPayloadExpect      = &tool.Length{Min: 0, Max: 32}
 	ruleTouchPayloadExpectItem  = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
 	ruleTouchPayloadIntent      = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleSettlePayloadExpect     = &tool.Length{Min: 0, Max: 32}
+	ruleSettlePayloadExpectItem = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleSettlePayloadIntent     = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
+	ruleLookPayloadExpect       = &tool.Length{Min: 0, Max: 32}
+	ruleLookPayloadExpectItem   = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}
+	ruleLookPayloadIntent       = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 300}}
 	ruleCountPayloadSku         = &tool.StringRule{Pattern: tool.MustPattern(`^[A-Z]+$`)}
 	ruleCountPayloadExpect      = &tool.Length{Min: 0, Max: 32}
 	ruleCountPayloadExpectItem  = &tool.StringRule{Length: &tool.Length{Min: 0, Max: 2000}}

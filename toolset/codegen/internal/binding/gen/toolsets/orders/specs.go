@@ -19,6 +19,8 @@ func Specs() []*tool.Spec {
 		UpsertSpec,
 		ListSpec,
 		TouchSpec,
+		SettleSpec,
+		LookSpec,
 		CountSpec,
 	}
 }
@@ -487,6 +489,155 @@ var TouchSpec = &tool.Spec{
 	},
 	DecodeResult: func(text []byte) (any, tool.Issues) {
 		v, issues := tool.Decode(text, documentTouchResult, decodeTouchResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// SettleSpec is the contract of orders.settle.
+var SettleSpec = &tool.Spec{
+	ID:          SettleID,
+	Title:       "Settle",
+	Description: "Settle a complaint.",
+	Effect:      tool.Reversible,
+	Sources:     []tool.Source{tool.SourceSystem},
+	Postconditions: []tool.Condition{
+		{Name: "touched", Expression: `state.calls.exists(c, c.tool == "orders.touch" && c.verified)`, Message: "an order was touched"},
+	},
+	Agent: &tool.Agent{
+		Instructions: "Find the order, then `touch` it.",
+		Goal:         `Settle this: {{args}}`,
+		Tools:        []string{"orders.list", "orders.touch"},
+		MaxCalls:     7,
+		TokenBudget:  5000,
+		Attempts:     2,
+	},
+	TimeLimit: 600 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "complaint": {
+      "type": "string"
+    },
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "required": [
+    "complaint"
+  ],
+  "additionalProperties": false
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "order": {
+      "type": "string"
+    }
+  },
+  "required": [
+    "order"
+  ],
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{"complaint":"It never came."}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentSettlePayload, decodeSettlePayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*SettleResult)
+		if !ok {
+			return nil, tool.WrongType(documentSettleResult)
+		}
+		return tool.Encode(r, documentSettleResult, encodeSettleResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentSettleResult, decodeSettleResult)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+}
+
+// LookSpec is the contract of orders.look.
+var LookSpec = &tool.Spec{
+	ID:          LookID,
+	Title:       "Look",
+	Description: "Look around.",
+	Effect:      tool.ReadOnly,
+	Sources:     []tool.Source{tool.SourceSystem},
+	Postconditions: []tool.Condition{
+		{Name: "looked", Expression: `size(state.calls) > 0`, Message: "something was looked at"},
+	},
+	Agent: &tool.Agent{
+		Instructions: `Look at everything.`,
+		Tools:        []string{"orders.*"},
+	},
+	TimeLimit: 600 * time.Second,
+	PayloadSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "expect": {
+      "description": "Conditions (CEL) that must hold afterwards",
+      "type": "array",
+      "items": {
+        "type": "string",
+        "maxLength": 2000
+      },
+      "maxItems": 32
+    },
+    "intent": {
+      "description": "Why the call is made, in one sentence",
+      "type": "string",
+      "maxLength": 300
+    }
+  },
+  "additionalProperties": false
+}`),
+	ResultSchema: json.RawMessage(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {},
+  "additionalProperties": false
+}`),
+	Example: json.RawMessage(`{}`),
+	Decode: func(text []byte) (tool.Payload, tool.Issues) {
+		v, issues := tool.Decode(text, documentLookPayload, decodeLookPayload)
+		if issues != nil {
+			return nil, issues
+		}
+		return v, nil
+	},
+	EncodeResult: func(v any) ([]byte, error) {
+		r, ok := v.(*LookResult)
+		if !ok {
+			return nil, tool.WrongType(documentLookResult)
+		}
+		return tool.Encode(r, documentLookResult, encodeLookResult)
+	},
+	DecodeResult: func(text []byte) (any, tool.Issues) {
+		v, issues := tool.Decode(text, documentLookResult, decodeLookResult)
 		if issues != nil {
 			return nil, issues
 		}

@@ -16,6 +16,8 @@ const (
 	UpsertID tool.ID = "orders.upsert"
 	ListID   tool.ID = "orders.list"
 	TouchID  tool.ID = "orders.touch"
+	SettleID tool.ID = "orders.settle"
+	LookID   tool.ID = "orders.look"
 	CountID  tool.ID = "orders.count"
 )
 
@@ -167,6 +169,54 @@ func (p *TouchPayload) Purpose() string {
 
 // TouchResult is what orders.touch answers.
 type TouchResult struct {
+}
+
+// SettlePayload is what orders.settle takes. Settle a complaint.
+type SettlePayload struct {
+	Complaint string `json:"complaint"`
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *SettlePayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *SettlePayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// SettleResult is what orders.settle answers.
+type SettleResult struct {
+	Order string `json:"order"`
+}
+
+// LookPayload is what orders.look takes. Look around.
+type LookPayload struct {
+	// Conditions (CEL) that must hold afterwards. Optional.
+	Expect []string `json:"expect,omitempty"`
+	// Why the call is made, in one sentence. Optional.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// Expectations are the conditions that the caller expects to hold afterwards.
+func (p *LookPayload) Expectations() []string { return p.Expect }
+
+// Purpose says why the call is made, "" when the caller did not say.
+func (p *LookPayload) Purpose() string {
+	if p.Intent == nil {
+		return ""
+	}
+	return *p.Intent
+}
+
+// LookResult is what orders.look answers.
+type LookResult struct {
 }
 
 // CountPayload is what orders.count takes. Count what is in stock.
