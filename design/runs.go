@@ -360,6 +360,9 @@ var stepStateType = Type("StepState", func() {
 	Field(4, "status", String, "queued, running, waiting (for an answer), verified, failed or skipped", func() { Example("verified") })
 	Field(5, "expect_failure", String, "The failure that makes it right; absent when it has to succeed")
 	Field(6, "result", toolResultType)
+	Field(7, "child_run", String, "The latest run that does, or did, its work: of an agent, or of a stage; absent for other tools", func() {
+		Example("r_4mwhq6zt2c9xk7bnv5sd3jyp8a-1-1")
+	})
 	Required("call_id", "tool", "title", "status")
 })
 

@@ -55,6 +55,7 @@ var toolResultType = Type("ToolResult", func() {
 	Field(12, "run_link", runLinkType)
 	Field(13, "status", String, "needs_input while the call waits for the answer to its question; absent when it has ended", func() { Example(string(tool.StatusNeedsInput)) })
 	Field(14, "question", questionType)
+	Field(15, "child_runs", ArrayOf(runLinkType), "The runs in which an agent did the work, one for each attempt; absent for other tools")
 	Required("call_id", "run_id", "tool", "telemetry", "children_count")
 })
 

@@ -127,6 +127,9 @@ func (a *Activities) Publish(ctx context.Context, p Publication) (*tool.Result, 
 		p.Ended.Step = opened
 		if a.RunURL != nil && p.Ended.Link != nil {
 			p.Ended.Link.URL = a.RunURL(p.Ended.Link.WorkflowID)
+			for i, run := range p.Ended.Runs {
+				p.Ended.Runs[i].URL = a.RunURL(run.WorkflowID)
+			}
 		}
 		res = Conclude(spec, *p.Ended)
 		text, err := json.Marshal(res)

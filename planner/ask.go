@@ -128,6 +128,9 @@ func (r *run) ready(ctx workflow.Context, s Step, number int) (Step, *refusal, e
 	if no := guard(r.in.Policy, r.state.Past, len(r.state.Steps), r.worked(ctx), s.Tool, s.Digest); no != nil {
 		return s, no, nil
 	}
+	if no := r.nested(s); no != nil {
+		return s, no, nil
+	}
 	if s.Confirm == "" || r.in.Policy.Approve == tool.ApproveAllow {
 		return s, nil, nil
 	}
@@ -154,6 +157,7 @@ func (r *run) corrected(ctx workflow.Context, s Step, number int) (Step, *refusa
 			return s, nil, err
 		}
 		r.state.Tokens += c.Tokens
+		r.state.OutputTokens += c.Output
 		r.noModel = c.NoModel
 		if c.Step != nil {
 			return *c.Step, nil, nil

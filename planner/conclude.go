@@ -21,9 +21,14 @@ type Conclusion struct {
 	// Waits counts the rounds before the latest attempt, and Waited is how long they took.
 	Waits  int           `json:"waits,omitempty"`
 	Waited time.Duration `json:"waited,omitempty"`
-	// Children counts the calls that a stage's runs made, and Spent their tokens.
-	Children int   `json:"children,omitempty"`
-	Spent    int64 `json:"spent,omitempty"`
+	// Children counts the calls that a stage's runs made, Spent their tokens, of which SpentOutput were the model's own, and Runs are they.
+	Children    int            `json:"children,omitempty"`
+	Spent       int64          `json:"spent,omitempty"`
+	SpentOutput int64          `json:"spent_output,omitempty"`
+	Model       string         `json:"model,omitempty"`
+	Runs        []tool.RunLink `json:"runs,omitempty"`
+	// Open is the work that is done, but not answered for yet; nil when there is none.
+	Open *Opened `json:"open,omitempty"`
 	// Conversation is that of the latest attempt's agent, and Base how many of its messages are from earlier attempts.
 	Conversation string        `json:"conversation,omitempty"`
 	Base         int           `json:"base,omitempty"`
@@ -33,8 +38,8 @@ type Conclusion struct {
 // Conclude makes the Result of a step. It is the only place where a run's results are made; a result that would break the contract
 // becomes an internal error instead.
 func Conclude(spec *tool.Spec, c Conclusion) *tool.Result {
-	r := &tool.Result{CallID: c.Step.CallID, RunID: c.RunID, Tool: c.Step.Tool, Repairs: c.Step.Repairs, RunLink: c.Link, ChildrenCount: c.Children,
-		Telemetry: tool.Telemetry{DurationMS: c.Took.Milliseconds(), QueuedMS: c.Queued.Milliseconds(), WaitedMS: c.Waited.Milliseconds()}}
+	r := &tool.Result{CallID: c.Step.CallID, RunID: c.RunID, Tool: c.Step.Tool, Repairs: c.Step.Repairs, RunLink: c.Link, ChildrenCount: c.Children, ChildRuns: c.Runs,
+		Telemetry: tool.Telemetry{Model: c.Model, InputTokens: c.Spent - c.SpentOutput, OutputTokens: c.SpentOutput, DurationMS: c.Took.Milliseconds(), QueuedMS: c.Queued.Milliseconds(), WaitedMS: c.Waited.Milliseconds()}}
 	if len(c.Reports) == 0 {
 		return refused(spec, c, r)
 	}

@@ -33,6 +33,7 @@ type CorrectInput struct {
 type Corrected struct {
 	Step   *Step `json:"step,omitempty"`
 	Tokens int64 `json:"tokens,omitempty"`
+	Output int64 `json:"output,omitempty"` // of Tokens, the model's own
 	// NoModel: there is no model, so none needs to be asked in this run again.
 	NoModel bool `json:"no_model,omitempty"`
 	// Why says what was wrong with the proposal.
@@ -85,7 +86,7 @@ func (a *Activities) Correct(ctx context.Context, in CorrectInput) (Corrected, e
 		return issues
 	}}
 	out, err := model.Correct(ctx, spec, repair.Payload(spec, in.Step.Draft.Payload, repair.Lossless))
-	c := Corrected{Tokens: out.InputTokens + out.OutputTokens, Why: strings.Join(out.Refusals, " ")}
+	c := Corrected{Tokens: out.InputTokens + out.OutputTokens, Output: out.OutputTokens, Why: strings.Join(out.Refusals, " ")}
 	if err != nil {
 		c.Why = tool.AsFailed(err).Message
 		return c, nil // the next tier follows

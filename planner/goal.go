@@ -37,6 +37,8 @@ type Planning struct {
 	// Finalized says why the planner was made to come to an end; "" when it did by itself.
 	Finalized string `json:"finalized,omitempty"`
 	Model     string `json:"model,omitempty"`
+	// Failure is why the planner could not go on; "" when it could.
+	Failure tool.Failure `json:"failure,omitempty"`
 	// Base is how many messages of the conversation are from earlier attempts at the same stage.
 	Base int `json:"base,omitempty"`
 	// Loops counts how often in a row a call was refused as a loop.
@@ -55,10 +57,13 @@ type Awaited struct {
 
 // TurnInput is what the Plan activity works from.
 type TurnInput struct {
-	RunID        string      `json:"run_id"`
-	Goal         string      `json:"goal"`
-	Instructions string      `json:"instructions,omitempty"`
-	Language     string      `json:"language"`
+	RunID        string `json:"run_id"`
+	Goal         string `json:"goal"`
+	Instructions string `json:"instructions,omitempty"`
+	Language     string `json:"language"`
+	// Backs is the call that the run does the work of: Goal and Instructions are those of its tool's agent. Depth counts the agents above.
+	Backs        *Backed     `json:"backs,omitempty"`
+	Depth        int         `json:"depth,omitempty"`
 	Policy       tool.Policy `json:"policy,omitzero"`
 	Conversation string      `json:"conversation,omitempty"`
 	// Skip leaves out the first messages of the conversation, and Notice is told first; both on the first turn of another attempt.
@@ -80,6 +85,7 @@ type Planned struct {
 	Question     *PlannedQuestion `json:"question,omitempty"`
 	Final        string           `json:"final,omitempty"`
 	Tokens       int64            `json:"tokens,omitempty"`
+	Output       int64            `json:"output,omitempty"` // of Tokens, the model's own
 	Model        string           `json:"model,omitempty"`
 	// Failure says why there is no turn; the next try makes sense after RetryAfterMS, when that is not -1.
 	Failure      tool.Failure `json:"failure,omitempty"`
@@ -99,7 +105,7 @@ func (r *run) plan(ctx workflow.Context) (done bool, err error) {
 	p := r.state.Planning
 	p.Turns++
 	finalize := r.finalize(ctx)
-	in := TurnInput{RunID: r.in.RunID, Goal: r.in.Goal, Instructions: r.in.Instructions, Language: r.in.Language, Policy: r.in.Policy,
+	in := TurnInput{RunID: r.in.RunID, Goal: r.in.Goal, Instructions: r.in.Instructions, Language: r.in.Language, Policy: r.in.Policy, Backs: r.in.Backs, Depth: len(r.in.Above),
 		Conversation: p.Conversation, Turn: p.Turns, Awaited: p.Awaited, RestrictTo: r.restriction(), Finalize: finalize, Budget: r.budget(ctx)}
 	if p.Turns == 1 {
 		in.Skip, in.Notice = r.in.Skip, r.in.Notice
@@ -109,7 +115,7 @@ func (r *run) plan(ctx workflow.Context) (done bool, err error) {
 		return false, err
 	}
 	if turn.Failure != "" {
-		p.Finalized = fmt.Sprintf("the planner cannot go on: %s", turn.Message)
+		p.Finalized, p.Failure = fmt.Sprintf("the planner cannot go on: %s", turn.Message), turn.Failure
 		return true, nil
 	}
 	p.Conversation, p.Model, p.Awaited = turn.Conversation, turn.Model, nil
@@ -169,6 +175,7 @@ func (r *run) turn(ctx workflow.Context, in TurnInput) (turn Planned, err error)
 			return Planned{Failure: tool.Internal, Message: err.Error()}, nil
 		}
 		r.state.Tokens += turn.Tokens
+		r.state.OutputTokens += turn.Output
 		if turn.Failure == "" || turn.RetryAfterMS < 0 || waits >= maxTurnWaits {
 			return turn, nil
 		}
@@ -229,8 +236,9 @@ func (r *run) budget(ctx workflow.Context) Budget {
 }
 
 // goalReached reports whether a run with a goal has succeeded: its planner came to an end by itself, and what it did last is verified.
-func goalReached(p *Planning, steps []StepState) bool {
-	if p == nil || p.Finalized != "" || p.Answer == "" || len(steps) == 0 {
+// backs is true for a run that does the work of a tool: its answer may need no call.
+func goalReached(p *Planning, steps []StepState, backs bool) bool {
+	if p == nil || p.Finalized != "" || p.Answer == "" || len(steps) == 0 && !backs {
 		return false
 	}
 	for _, st := range steps {
@@ -238,7 +246,7 @@ func goalReached(p *Planning, steps []StepState) bool {
 			return false // something was left standing that nobody has looked into
 		}
 	}
-	return steps[len(steps)-1].Status == StatusVerified
+	return len(steps) == 0 || steps[len(steps)-1].Status == StatusVerified
 }
 
 // escalate reacts to a planner that repeats itself: it is told by the results first, then a person is asked, then it has to end.
@@ -263,13 +271,20 @@ func (a *Activities) Plan(ctx context.Context, in TurnInput) (Planned, error) {
 	go beat(ctx)
 	start := PlanStart{RunID: in.RunID, Goal: in.Goal, Instructions: in.Instructions, Language: in.Language, Budget: in.Budget, NoQuestions: !in.Policy.Ask, Finalize: in.Finalize}
 	for _, id := range a.Registry.IDs() {
-		if ok, _ := in.Policy.Permits(id); ok {
-			start.Tools = append(start.Tools, a.Registry.Lookup(id))
+		spec := a.Registry.Lookup(id)
+		if ok, _ := in.Policy.Permits(id); ok && (spec.Agent == nil || in.Depth < MaxAgents) {
+			start.Tools = append(start.Tools, spec)
 		}
 	}
 	var turn Turn
 	var out Planned
 	var err error
+	if in.Backs != nil {
+		if start.Goal, start.Instructions, err = a.task(*in.Backs); err != nil {
+			f := tool.AsFailed(err)
+			return Planned{Failure: f.Failure, Message: f.Message, RetryAfterMS: -1}, nil
+		}
+	}
 	if in.Conversation == "" {
 		turn, err = a.Planner.PlanStart(ctx, start)
 	} else {
@@ -291,7 +306,7 @@ func (a *Activities) Plan(ctx context.Context, in TurnInput) (Planned, error) {
 		}
 		turn, err = a.Planner.PlanResume(ctx, resume)
 	}
-	out.Question, out.Final, out.Tokens, out.Model = turn.Question, turn.Final, turn.Tokens, turn.Model
+	out.Question, out.Final, out.Tokens, out.Output, out.Model = turn.Question, turn.Final, turn.Tokens, turn.Output, turn.Model
 	if err != nil {
 		f := tool.AsFailed(err)
 		out.Failure, out.Message, out.RetryAfterMS = f.Failure, f.Message, -1

@@ -56,6 +56,8 @@ type Situation struct {
 	Asked int
 	// Vouched is true when a person has said that the latest dispatch had no effect, and so allowed another one.
 	Vouched bool
+	// Reask is true when the latest attempt's work may be right, and only its answer has to be asked for again.
+	Reask bool
 	// Most bounds the attempts when it is less than [MaxAttempts]; 0 otherwise.
 	Most int
 	// Learns is true when whoever acts is told what failed, so that the same source may do better the next time: an agent.
@@ -91,6 +93,7 @@ type Decision struct {
 //  7. The effect stands or is unknown: another source is tried only if the tool may be repeated by design.
 //  8. An irreversible call that was dispatched is never dispatched again, whatever is proven: that needs another approval, or a person
 //     who says that it had no effect.
+//     An agent whose answer cannot be read is asked for the answer alone: that dispatches nothing, so it is allowed after any effect.
 //  9. At most [MaxAttempts] attempts, each with another source.
 func Decide(s Situation) Decision {
 	last := s.Attempts[len(s.Attempts)-1]
@@ -114,6 +117,9 @@ func Decide(s Situation) Decision {
 			return Decision{Action: ActionWait, Wait: d, Failure: last.Failure, Why: "it may be better later, and nothing was done"}
 		}
 		return stop(s, "the waits are used up")
+	}
+	if s.Reask && len(s.Attempts) < MaxAttempts && (s.Most == 0 || len(s.Attempts) < s.Most) {
+		return retry(s, last.Source, last.Input, "only the answer is asked for again, and nothing can be called")
 	}
 	if kind := question(last, harmless, s.Class); kind != "" && s.Ask && s.Asked < maxAsked {
 		return Decision{Action: ActionAsk, Ask: kind, Failure: last.Failure, Why: "only a person can tell"}

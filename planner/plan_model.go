@@ -73,8 +73,9 @@ type Turn struct {
 	Question *PlannedQuestion
 	// Final is the final response, when there are neither calls nor a question.
 	Final string
-	// Tokens is what the turn cost, input and output together; Model says which one.
+	// Tokens is what the turn cost, input and output together, and Output its own part of it; Model says which one.
 	Tokens int64
+	Output int64
 	Model  string
 }
 
@@ -133,7 +134,7 @@ func (g Gemini) PlanResume(ctx context.Context, in PlanResume) (Turn, error) {
 func (g Gemini) turn(ctx context.Context, in PlanStart, messages []gemini.Message, restrict tool.ID) (Turn, error) {
 	reply, err := g.Client.PlanTurn(ctx, gemini.PlanRequest{Goal: in.Goal, Instructions: in.Instructions, Language: in.Language, Messages: messages, Tools: in.Tools,
 		RestrictTo: restrict, NoQuestions: in.NoQuestions, Finalize: in.Finalize, Budget: gemini.Budget{Calls: in.Budget.Calls, Tokens: in.Budget.Tokens, Time: in.Budget.Time}})
-	t := Turn{Tokens: reply.Usage.Tokens(), Model: reply.Model}
+	t := Turn{Tokens: reply.Usage.Tokens(), Output: reply.Usage.OutputTokens, Model: reply.Model}
 	if err != nil {
 		return t, err
 	}

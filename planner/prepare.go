@@ -48,6 +48,10 @@ func prepareStep(reg *tool.Registry, executors map[string]tool.Executor, req too
 	}
 	step = Step{CallID: req.CallID, Tool: spec.ID, Arguments: args, Class: class, TimeLimitMS: spec.TimeLimit.Milliseconds(),
 		Title: narration.Describe(spec, args, lang), Digest: CallDigest(spec.ID, args), Confirm: approvalFor(spec, class), Repairs: out.Repairs}
+	if spec.Agent != nil {
+		step.Sources, step.Stage = spec.Sources, agentStage(reg, spec)
+		return step, nil, nil
+	}
 	step.Sources = applicable(executors, spec, &tool.Call{ID: req.CallID, RunID: req.RunID, Spec: spec, Args: out.Value, Raw: args})
 	return step, nil, nil
 }

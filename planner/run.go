@@ -65,6 +65,11 @@ type Input struct {
 	Instructions string `json:"instructions,omitempty"`
 	// Parent is the run whose stage this run is.
 	Parent string `json:"parent,omitempty"`
+	// Backs is the call whose work this run does, and Above are the digests of it and of the calls of agent-backed tools above it.
+	Backs *Backed  `json:"backs,omitempty"`
+	Above []string `json:"above,omitempty"`
+	// Outer is the allow list of the caller at the very top, which holds for agents below agents, too.
+	Outer []string `json:"outer,omitempty"`
 	// Conversation is that of an earlier attempt, which the planner goes on from without its first Skip messages, and Notice is what it
 	// has to know of what happened since.
 	Conversation string `json:"conversation,omitempty"`
@@ -155,9 +160,10 @@ type State struct {
 	// Began is when the run began, WithPeopleMS how long it has waited for people.
 	Began        time.Time `json:"began,omitzero"`
 	WithPeopleMS int64     `json:"with_people_ms,omitempty"`
-	// Asked counts the questions so far, Tokens the model's tokens.
-	Asked  int   `json:"asked,omitempty"`
-	Tokens int64 `json:"tokens,omitempty"`
+	// Asked counts the questions so far, Tokens the model's tokens, of which OutputTokens were its own.
+	Asked        int   `json:"asked,omitempty"`
+	Tokens       int64 `json:"tokens,omitempty"`
+	OutputTokens int64 `json:"output_tokens,omitempty"`
 	// Goal and Planning are those of a run with a goal.
 	Goal     string    `json:"goal,omitempty"`
 	Planning *Planning `json:"planning,omitempty"`
@@ -183,6 +189,10 @@ type StepState struct {
 	Status  Status       `json:"status"`
 	Result  *tool.Result `json:"result,omitempty"`
 	Expects tool.Failure `json:"expect_failure,omitempty"`
+	// Class of the call; "" in states that were kept by older versions.
+	Class tool.EffectClass `json:"class,omitempty"`
+	// ChildRun is the latest run that does, or did, the work of an agent-backed tool or of a stage.
+	ChildRun string `json:"child_run,omitempty"`
 }
 
 // Succeeded reports whether every step is verified, and there is one.
@@ -228,6 +238,10 @@ type Report struct {
 	Rollback     *tool.RollbackNotice `json:"rollback,omitempty"`
 	// What stood in the way, as people know it: the name of the cover, of the missing field.
 	What string `json:"what,omitempty"`
+	// Final: another attempt would come to the same, because whoever worked at it says that it cannot be done.
+	Final bool `json:"final,omitempty"`
+	// Reask: the work may be right, but the answer is not in its form, so only the answer is asked for again.
+	Reask bool `json:"reask,omitempty"`
 	// Proof says why the effect is what it is.
 	Proof string `json:"proof,omitempty"`
 	// Usage is what asking a model about it cost.

@@ -1,7 +1,7 @@
 package planner
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"path"
 	"time"
@@ -46,8 +46,8 @@ type Stage struct {
 	Attempts int `json:"attempts"`
 	// Policy of the stage's run.
 	Policy tool.Policy `json:"policy,omitzero"`
-	// ResultSchema is what the agent's answer has to be, for a tool that an agent backs; empty when any words will do.
-	ResultSchema json.RawMessage `json:"result_schema,omitempty"`
+	// Agent: the stage is a call of a tool that an agent backs. Its goal, instructions and conditions are those of the tool's Spec.
+	Agent bool `json:"agent,omitempty"`
 }
 
 // StageInput is what the activities of a stage work from.
@@ -57,6 +57,9 @@ type StageInput struct {
 	Before string `json:"before,omitempty"`
 	// Child is what the stage's run came to.
 	Child StageOutcome `json:"child,omitzero"`
+	// Open is the work that Child answers for, when that was all it had to do; and Last says that no attempt follows this one.
+	Open *Opened `json:"open,omitempty"`
+	Last bool    `json:"last,omitempty"`
 }
 
 // StageOutcome is what a stage's run came to.
@@ -69,6 +72,19 @@ type StageOutcome struct {
 	Answer string `json:"answer,omitempty"`
 	Calls  int    `json:"calls"`
 	Tokens int64  `json:"tokens,omitempty"`
+	Output int64  `json:"output,omitempty"` // of Tokens, the model's own
+	Model  string `json:"model,omitempty"`
+	// Effect is what its calls have left in the world, and Outside whose effects no backup of the workspace takes back.
+	Effect  tool.Effect `json:"effect,omitempty"`
+	Outside []string    `json:"outside,omitempty"`
+	// Made are its calls, the latest 100.
+	Made []Made `json:"made,omitempty"`
+	// Cause is the failed call that it ended with, and RetryAfterMS the wait that this call was asked for.
+	Cause        *tool.Error `json:"cause,omitempty"`
+	RetryAfterMS int64       `json:"retry_after_ms,omitempty"`
+	// Failure is why its run could not go on; "" when it could. GaveUp is why the agent says that the work cannot be done.
+	Failure tool.Failure `json:"failure,omitempty"`
+	GaveUp  string       `json:"gave_up,omitempty"`
 	// Conversation is the digest of the agent's messages, and Base how many of them are from earlier attempts.
 	Conversation string `json:"conversation,omitempty"`
 	Base         int    `json:"base,omitempty"`
@@ -92,31 +108,64 @@ func (r *run) stage(ctx workflow.Context, in AttemptInput, c *Conclusion) (Repor
 		Summary:             clip(fmt.Sprintf("stage %d/%d, attempt %d: check what must hold before %s, and back up", in.Number, in.Steps, in.Plan.Number, in.Step.Title)),
 	})
 	var begun StageBegun
-	if err := workflow.ExecuteActivity(sctx, activityStageBegin, StageInput{Attempt: in}).Get(ctx, &begun); err != nil || !begun.Ready {
+	err := workflow.ExecuteActivity(sctx, activityStageBegin, StageInput{Attempt: in, Open: c.Open}).Get(ctx, &begun)
+	switch {
+	case err != nil && c.Open != nil:
+		r.abandon(ctx, StageInput{Attempt: in, Before: c.Open.Before, Open: c.Open})
+		return Report{}, err
+	case err != nil || !begun.Ready:
 		return begun.Report, err
 	}
-	out, cancelled := r.child(ctx, in, c)
-	if cancelled != nil {
-		out.Ended, out.Why = false, "it was cancelled"
+	out, err := r.child(ctx, in, c)
+	if err != nil {
+		r.abandon(ctx, StageInput{Attempt: in, Before: begun.Before, Child: out, Open: c.Open})
+		return Report{}, err
 	}
 	c.Children += out.Calls
 	r.state.Tokens += out.Tokens
+	r.state.OutputTokens += out.Output
 	c.Spent += out.Tokens
+	c.SpentOutput += out.Output
+	c.Model = cmp.Or(out.Model, c.Model)
 	c.Conversation, c.Base = out.Conversation, out.Base
-	dctx, done := workflow.NewDisconnectedContext(ctx) // what has begun is judged, and taken back where it has to be, although the run is cancelled
-	defer done()
+	open := c.Open
+	last := r.in.NoHealing || in.Plan.Number >= min(MaxAttempts, in.Step.Stage.Attempts)
+	rep, err := r.endStage(ctx, StageInput{Attempt: in, Before: begun.Before, Child: out, Open: open, Last: last})
+	switch {
+	case !rep.Reask:
+		c.Open = nil
+	case open == nil:
+		c.Open = &Opened{Attempt: in.dispatch(), Before: begun.Before, Work: out}
+	}
+	return rep, err
+}
+
+// endStage judges an attempt and takes it back where it does not count. That is done to its end although the run is cancelled meanwhile:
+// a backup that stays open would stand in the way of every other one.
+func (r *run) endStage(ctx workflow.Context, in StageInput) (rep Report, err error) {
+	dctx, cancel := workflow.NewDisconnectedContext(ctx)
+	defer cancel()
+	at := in.Attempt
 	ectx := workflow.WithActivityOptions(dctx, workflow.ActivityOptions{
 		StartToCloseTimeout: stageCheckLimit,
 		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 10 * time.Second, MaximumAttempts: 20},
-		Summary:             clip(fmt.Sprintf("stage %d/%d, attempt %d: check what must hold after %s", in.Number, in.Steps, in.Plan.Number, in.Step.Title)),
+		Summary:             clip(fmt.Sprintf("stage %d/%d, attempt %d: check what must hold after %s", at.Number, at.Steps, at.Plan.Number, at.Step.Title)),
 	})
-	var rep Report
-	err := workflow.ExecuteActivity(ectx, activityStageEnd, StageInput{Attempt: in, Before: begun.Before, Child: out}).Get(ectx, &rep)
-	if cancelled != nil {
-		return rep, cancelled
-	}
+	err = workflow.ExecuteActivity(ectx, activityStageEnd, in).Get(dctx, &rep)
 	return rep, err
+}
+
+// abandon takes back an attempt that was cancelled. What becomes of that is in the workspace's own records; the run has ended.
+func (r *run) abandon(ctx workflow.Context, in StageInput) {
+	in.Last, in.Child.Ended, in.Child.Failure, in.Child.Why = true, false, tool.Cancelled, "its run was cancelled"
+	rep, err := r.endStage(ctx, in)
+	switch {
+	case err != nil:
+		workflow.GetLogger(ctx).Error("a cancelled attempt could not be taken back", "run", r.in.RunID, "error", err)
+	case rep.Rollback != nil && !rep.Rollback.Performed:
+		workflow.GetLogger(ctx).Warn("a cancelled attempt was not taken back", "run", r.in.RunID, "why", rep.Rollback.RestoredTo)
+	}
 }
 
 // StageRunID is the run that an attempt at a stage makes. Step is the stage's number, from 1.
@@ -135,10 +184,17 @@ func (r *run) child(ctx workflow.Context, in AttemptInput, c *Conclusion) (Stage
 		Policy: within(st.Policy, pipeline), Steps: st.Steps, Parent: r.in.RunID, NoHealing: r.in.NoHealing}
 	if st.Goal != "" {
 		ci.Kind, ci.Goal, ci.Instructions = KindGemini, st.Goal, st.Instructions
-		ci.Conversation, ci.Skip, ci.Notice = c.Conversation, c.Base, c.notice()
+	}
+	if st.Agent {
+		ci = r.agentInput(ctx, in, c, ci)
+	}
+	if n := c.notice(); n != "" && st.learns() {
+		ci.Conversation, ci.Skip, ci.Notice = c.Conversation, c.Base, n
 	}
 	limit := DefaultStageLimit
-	if ms := ci.Policy.TimeBudgetMS; ms > 0 {
+	if st.Agent {
+		limit = agentLimit(ci.Policy)
+	} else if ms := ci.Policy.TimeBudgetMS; ms > 0 {
 		limit = time.Duration(ms)*time.Millisecond + ci.Policy.QuestionTTL()
 	} else if ci.Policy.Ask || ci.Policy.Repair.Reaches(tool.RepairPerson) {
 		limit += ci.Policy.QuestionTTL()
@@ -155,18 +211,26 @@ func (r *run) child(ctx workflow.Context, in AttemptInput, c *Conclusion) (Stage
 	})
 	var st2 State
 	out := StageOutcome{RunID: ci.RunID}
+	r.find(in.Step.CallID).ChildRun = ci.RunID
+	workflow.SetCurrentDetails(ctx, r.details())
+	if st.Agent {
+		c.Runs = append(c.Runs, tool.RunLink{WorkflowID: ci.RunID})
+	}
 	err := workflow.ExecuteChildWorkflow(cctx, WorkflowRun, ci).Get(ctx, &st2)
 	switch {
-	case err != nil && (temporal.IsCanceledError(err) || ctx.Err() != nil):
+	case err != nil && (ctx.Err() != nil || temporal.IsCanceledError(err) && !st.Agent):
 		return out, err
+	case err != nil && st.Agent:
+		return out.brokeOff(err), nil
 	case err != nil:
 		out.Why = "its run broke off: " + err.Error()
 		return out, nil
 	}
-	out.Calls, out.Tokens, out.Ended = len(st2.Steps), st2.Tokens, st2.Outcome == OutcomeSucceeded
+	out = out.came(st2.Steps)
+	out.Tokens, out.Output, out.Ended = st2.Tokens, st2.OutputTokens, st2.Outcome == OutcomeSucceeded
 	if p := st2.Planning; p != nil { // an agent is done when it says so; the conditions decide whether that is true
 		out.Answer, out.Conversation, out.Base, out.Ended = p.Answer, p.Conversation, p.Base, p.Finalized == "" && p.Answer != ""
-		out.Why = p.Finalized
+		out.Why, out.Model, out.Failure = p.Finalized, p.Model, p.Failure
 	}
 	if !out.Ended && out.Why == "" {
 		out.Why = "its run ended as " + string(st2.Outcome) + firstFailure(st2.Steps)
@@ -217,6 +281,9 @@ func (c *Conclusion) notice() string {
 		return ""
 	}
 	last := c.Reports[len(c.Reports)-1]
+	if c.Open != nil {
+		return c.reask()
+	}
 	text := fmt.Sprintf("[attempt %d of %d] ", len(c.Reports)+1, c.Step.Stage.Attempts)
 	if n := last.Rollback; n != nil {
 		text += rollbackWords(*n, last.Verification)
@@ -225,6 +292,9 @@ func (c *Conclusion) notice() string {
 	}
 	if len(c.Reports) > 1 {
 		text += fmt.Sprintf(" %d earlier attempt(s) failed and were taken back too.", len(c.Reports)-1)
+	}
+	if c.Step.Stage.Agent && !last.Record.RolledBack && last.Record.Effect != tool.EffectNone {
+		return text + " What your calls did before may stand. Look at the present state first, and do what is missing, so that every check holds."
 	}
 	return text + " Whatever you remember of your earlier work is not there any more. Look at the present state, and do the work again, so that every check holds."
 }

@@ -205,7 +205,7 @@ func (r *run) enqueue(ctx workflow.Context, s Step) {
 	r.arrived[s.CallID] = workflow.Now(ctx)
 	r.expectEnd(ctx, s.CallID)
 	r.index[s.CallID] = len(r.state.Steps)
-	r.state.Steps = append(r.state.Steps, StepState{CallID: s.CallID, Tool: s.Tool, Title: s.Title, Status: StatusQueued, Expects: s.ExpectFailure})
+	r.state.Steps = append(r.state.Steps, StepState{CallID: s.CallID, Tool: s.Tool, Title: s.Title, Status: StatusQueued, Expects: s.ExpectFailure, Class: s.Class})
 	if s.Draft == nil {
 		return
 	}
@@ -341,6 +341,7 @@ func (r *run) step(ctx workflow.Context, s Step) (ok bool, err error) {
 		return false, err
 	}
 	c.Step = s
+	r.find(s.CallID).Class = s.Class // of the corrected arguments
 	if no != nil {
 		c.Refused, c.Decision = no.Message, Decision{Action: ActionStop, Failure: no.Failure, Why: "the call is not made"}
 	} else if err := r.attempts(ctx, &c, number); err != nil {
@@ -493,8 +494,11 @@ func (r *run) situation(s Step, reports []Report, lost int) Situation {
 	sit := Situation{Class: s.Class, Sources: s.Sources, Lost: lost, Healing: !r.in.NoHealing, Ask: r.in.Policy.Ask, Seed: s.CallID,
 		RetryAfter: time.Duration(reports[len(reports)-1].RetryAfterMS) * time.Millisecond,
 		WaitLeft:   r.in.Policy.Waits() - time.Duration(r.state.WaitedMS)*time.Millisecond}
-	if s.Stage != nil {
-		sit.Most, sit.Learns = s.Stage.Attempts, s.Stage.Goal != ""
+	if last := reports[len(reports)-1]; s.Stage != nil {
+		sit.Most, sit.Learns, sit.Reask, sit.Ask = s.Stage.Attempts, s.Stage.learns(), last.Reask, false // nobody could reconcile an answer with what can be observed
+		if last.Final {
+			sit.Most = len(reports)
+		}
 	}
 	for _, rep := range reports {
 		sit.Attempts = append(sit.Attempts, rep.Record)
@@ -677,6 +681,9 @@ func (r *run) details() string {
 		fmt.Fprintf(&b, "%d. %s %s `%s`", i+1, mark, st.Title, st.Tool)
 		if st.Status == StatusRunning && r.current != nil {
 			fmt.Fprintf(&b, ": attempt %d/%d by **%s**", r.current.plan.Number, MaxAttempts, r.current.plan.Source.Badge())
+			if st.ChildRun != "" {
+				fmt.Fprintf(&b, " in the run `%s`", st.ChildRun)
+			}
 		}
 		for _, q := range r.state.Questions {
 			if q.CallID == st.CallID {
@@ -721,7 +728,7 @@ func (r *run) finish(ctx workflow.Context, cause error) {
 	}
 	if r.state.Outcome == OutcomeRunning {
 		r.state.Outcome = OutcomeFailed
-		if r.in.Kind == KindGemini && goalReached(r.state.Planning, r.state.Steps) || r.in.Kind != KindGemini && r.state.Succeeded() {
+		if r.in.Kind == KindGemini && goalReached(r.state.Planning, r.state.Steps, r.in.Backs != nil) || r.in.Kind != KindGemini && r.state.Succeeded() {
 			r.state.Outcome = OutcomeSucceeded
 		}
 	}

@@ -48,6 +48,9 @@ func newWorld(t *testing.T, answer, observe func(AttemptInput) (Report, error)) 
 		activityClose:     real.CloseQuestion,
 		activityCorrect:   real.Correct,
 		activityPlan:      real.Plan,
+
+		activityStageBegin: real.StageBegin,
+		activityStageEnd:   real.StageEnd,
 	} {
 		w.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}

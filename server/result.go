@@ -31,6 +31,9 @@ func wireResult(r *tool.Result) *types.ToolResult {
 	if l := r.RunLink; l != nil {
 		w.RunLink = &types.RunLink{WorkflowID: l.WorkflowID, URL: optional(l.URL)}
 	}
+	for _, l := range r.ChildRuns {
+		w.ChildRuns = append(w.ChildRuns, &types.RunLink{WorkflowID: l.WorkflowID, URL: optional(l.URL)})
+	}
 	return w
 }
 

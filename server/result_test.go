@@ -49,7 +49,7 @@ func samples(t *testing.T) []*tool.Result {
 			{Number: 2, Source: tool.SourceVision, Phase: tool.PhaseStarted, Effect: tool.EffectNone}},
 		Repairs:       []tool.Repair{{Path: "/timeout_ms", Rule: "string_to_integer", Tier: "lossless", From: `"500"`, To: "500"}},
 		Telemetry:     tool.Telemetry{DurationMS: 1, QueuedMS: 2, WaitedMS: 5, Model: "m", InputTokens: 3, OutputTokens: 1 << 40},
-		ChildrenCount: 7, RunLink: &tool.RunLink{WorkflowID: "r_1", URL: "http://127.0.0.1/x"},
+		ChildrenCount: 7, RunLink: &tool.RunLink{WorkflowID: "r_1", URL: "http://127.0.0.1/x"}, ChildRuns: []tool.RunLink{{WorkflowID: "r_1-1-1", URL: "http://127.0.0.1/y"}, {WorkflowID: "r_1-1-2"}},
 	}
 	ambiguous, wait, least := full, full, tool.Result{CallID: "c_2", Tool: "lamp.read", Error: tool.NewError("", "no")}
 	ambiguous.RetryHint = hint(`{"reason":"ambiguous_target","tool":"lamp.switch","restrict_to_tool":false,"message":"m","retry_after_ms":0,

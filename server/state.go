@@ -16,7 +16,7 @@ func wireState(st *planner.State) *runs.RunState {
 		w.Answer, w.Finalized, w.Model, w.Turns = optional(p.Answer), optional(p.Finalized), optional(p.Model), nonZero(p.Turns)
 	}
 	for _, s := range st.Steps {
-		x := &runs.StepState{CallID: s.CallID, Tool: string(s.Tool), Title: s.Title, Status: string(s.Status), ExpectFailure: optional(string(s.Expects))}
+		x := &runs.StepState{CallID: s.CallID, Tool: string(s.Tool), Title: s.Title, Status: string(s.Status), ExpectFailure: optional(string(s.Expects)), ChildRun: optional(s.ChildRun)}
 		if s.Result != nil {
 			x.Result = wireResult(s.Result)
 		}

@@ -116,7 +116,9 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	}
 	work.addTo(executors)
 	for _, t := range o.Toolsets {
-		executors[t.Specs[0].ID.Toolset()] = t.Executor
+		if t.Executor != nil {
+			executors[t.Specs[0].ID.Toolset()] = t.Executor
+		}
 	}
 	runURL := func(workflowID string) string {
 		if s.UIURL == "" {

@@ -67,7 +67,11 @@ func withStack(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer model.Close()
-	if shared, err = Open(ctx, Options{StateDir: filepath.Join(dir, "state"), Ephemeral: true, MaxSessions: 16, Workspace: folder, Gemini: gemini.Options{BaseURL: model.URL()}}); err != nil {
+	if err = openShop(ctx, filepath.Join(dir, "orders.db")); err != nil {
+		return 1, err
+	}
+	defer shop.Close() //nolint:errcheck // a temporary file
+	if shared, err = Open(ctx, Options{Toolsets: shopTools(), StateDir: filepath.Join(dir, "state"), Ephemeral: true, MaxSessions: 16, Workspace: folder, Gemini: gemini.Options{BaseURL: model.URL()}}); err != nil {
 		return 1, err
 	}
 	code = m.Run()

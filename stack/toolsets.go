@@ -2,6 +2,7 @@ package stack
 
 import (
 	"fmt"
+	"slices"
 
 	"toolsvc/gen/toolsets"
 	"toolsvc/tool"
@@ -12,7 +13,7 @@ import (
 type Toolset struct {
 	// Specs are its tools, as generated: gen/toolsets/<name>.Specs().
 	Specs []*tool.Spec
-	// Executor does them: gen/toolsets/<name>/executor.New, or one that is written by hand.
+	// Executor does them: gen/toolsets/<name>/executor.New, or one that is written by hand; nil when agents do all of them.
 	Executor tool.Executor
 }
 
@@ -34,7 +35,7 @@ func NewRegistry(own ...Toolset) (*tool.Registry, error) {
 		}
 		name := t.Specs[0].ID.Toolset()
 		switch {
-		case t.Executor == nil:
+		case t.Executor == nil && slices.ContainsFunc(t.Specs, func(s *tool.Spec) bool { return s.Agent == nil }):
 			return nil, fmt.Errorf("the toolset %s has no executor", name)
 		case taken[name]:
 			return nil, fmt.Errorf("there are two toolsets %s; give yours another name", name)

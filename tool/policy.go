@@ -140,6 +140,32 @@ func (p Policy) Or(q Policy) Policy {
 	return p
 }
 
+// Narrow is the policy of a run inside a run of this policy, which has bounds of its own: of two bounds the tighter one holds. inner's
+// allow list holds names, not patterns; when this policy permits none of them, nothing may be called.
+func (p Policy) Narrow(inner Policy) Policy {
+	out := p
+	out.Allow, out.Deny = nil, append(slices.Clone(p.Deny), inner.Deny...)
+	for _, name := range inner.Allow {
+		if ok, _ := p.Permits(ID(name)); ok {
+			out.Allow = append(out.Allow, name)
+		}
+	}
+	if len(out.Allow) == 0 {
+		out.Deny = []string{"*"}
+	}
+	out.MaxCalls, out.MaxFailures = tighter(p.MaxCalls, inner.MaxCalls), tighter(p.MaxFailures, inner.MaxFailures)
+	out.TimeBudgetMS, out.TokenBudget = tighter(p.TimeBudgetMS, inner.TimeBudgetMS), tighter(p.TokenBudget, inner.TokenBudget)
+	return out
+}
+
+// tighter is the lesser of two bounds; 0 is none.
+func tighter[T int | int64](a, b T) T {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
 // Permits reports whether the policy lets the tool be called; if not, rule names what forbids it.
 func (p Policy) Permits(id ID) (ok bool, rule string) {
 	matches := func(patterns []string) string {

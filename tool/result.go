@@ -24,6 +24,8 @@ type Result struct {
 	// ChildrenCount is how many calls an agent-backed tool made.
 	ChildrenCount int      `json:"children_count"`
 	RunLink       *RunLink `json:"run_link,omitempty"`
+	// ChildRuns are the runs in which an agent did the work, one for each attempt; none for other tools.
+	ChildRuns []RunLink `json:"child_runs,omitempty"`
 }
 
 // AttemptRecord is the account of one attempt.

@@ -386,6 +386,9 @@ type StepState struct {
 	// The failure that makes it right; absent when it has to succeed
 	ExpectFailure *string
 	Result        *types.ToolResult
+	// The latest run that does, or did, its work: of an agent, or of a stage;
+	// absent for other tools
+	ChildRun *string
 }
 
 // WatchPayload is the payload type of the runs service watch method.

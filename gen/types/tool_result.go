@@ -37,4 +37,7 @@ type ToolResult struct {
 	// it has ended
 	Status   *string
 	Question *Question
+	// The runs in which an agent did the work, one for each attempt; absent for
+	// other tools
+	ChildRuns []*RunLink
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"toolsvc/examples/orders"
+	"toolsvc/examples/orders/gen/toolsets/desk"
 	tools "toolsvc/examples/orders/gen/toolsets/orders"
 	"toolsvc/examples/orders/gen/toolsets/orders/executor"
 	"toolsvc/stack"
@@ -93,7 +94,7 @@ func (c *toolsCmd) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, closer.Close()) }()
 	return stack.Serve(ctx,
-		stack.Options{StateDir: c.StateDir, Toolsets: []stack.Toolset{{Specs: tools.Specs(), Executor: executor.New(service)}}},
+		stack.Options{StateDir: c.StateDir, Toolsets: []stack.Toolset{{Specs: tools.Specs(), Executor: executor.New(service)}, {Specs: desk.Specs()}}},
 		stack.Surfaces{HTTP: c.HTTP, GRPC: c.GRPC, Out: os.Stderr})
 }
 

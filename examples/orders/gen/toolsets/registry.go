@@ -9,6 +9,7 @@ package toolsets
 
 import (
 	"sync"
+	desktools "toolsvc/examples/orders/gen/toolsets/desk"
 	orderstools "toolsvc/examples/orders/gen/toolsets/orders"
 	"toolsvc/tool"
 )
@@ -16,6 +17,7 @@ import (
 // Registry returns the tools of all toolsets of the design.
 var Registry = sync.OnceValue(func() *tool.Registry {
 	r, err := tool.NewRegistry(
+		desktools.Specs(),
 		orderstools.Specs(),
 	)
 	if err != nil {

@@ -30,7 +30,7 @@ func UsageCommands() []string {
 
 // UsageExamples produces an example of a valid invocation of the CLI tool.
 func UsageExamples() string {
-	return os.Args[0] + " " + "runs start --message '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Similique non.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6292633743885405723,\n         \"max_failures\": 5564544979886164344,\n         \"question_ttl_ms\": 8118142317522698796,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 4561023381366184013,\n         \"token_budget\": 1332646128925975160,\n         \"wait_budget_ms\": 6426166064305390284\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"" + "\n" +
+	return os.Args[0] + " " + "runs start --message '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Harum doloribus pariatur ea optio.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6292633743885405723,\n         \"max_failures\": 5564544979886164344,\n         \"question_ttl_ms\": 8118142317522698796,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 4561023381366184013,\n         \"token_budget\": 1332646128925975160,\n         \"wait_budget_ms\": 6426166064305390284\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"" + "\n" +
 		os.Args[0] + " " + "tools list" + "\n" +
 		""
 }
@@ -319,7 +319,7 @@ func runsStartUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs start --message '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Similique non.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6292633743885405723,\n         \"max_failures\": 5564544979886164344,\n         \"question_ttl_ms\": 8118142317522698796,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 4561023381366184013,\n         \"token_budget\": 1332646128925975160,\n         \"wait_budget_ms\": 6426166064305390284\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs start --message '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Harum doloribus pariatur ea optio.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6292633743885405723,\n         \"max_failures\": 5564544979886164344,\n         \"question_ttl_ms\": 8118142317522698796,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 4561023381366184013,\n         \"token_budget\": 1332646128925975160,\n         \"wait_budget_ms\": 6426166064305390284\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"")
 }
 
 func runsListUsage() {
@@ -337,7 +337,7 @@ func runsListUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs list --message '{\n      \"limit\": 100,\n      \"waiting\": false\n   }'")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs list --message '{\n      \"limit\": 100,\n      \"waiting\": true\n   }'")
 }
 
 func runsShowUsage() {
@@ -375,7 +375,7 @@ func runsAppendUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs append --message '{\n      \"calls\": [\n         {\n            \"arguments\": \"RWl1cyBmYWNlcmUgaW4gZnVnaWF0IGhpYyBzYWVwZS4=\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"RWl1cyBmYWNlcmUgaW4gZnVnaWF0IGhpYyBzYWVwZS4=\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"RWl1cyBmYWNlcmUgaW4gZnVnaWF0IGhpYyBzYWVwZS4=\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }' --idempotency-key \"order-4711-refund\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs append --message '{\n      \"calls\": [\n         {\n            \"arguments\": \"U29sdXRhIHNlcXVpIGlsbG8gZWl1cyBmYWNlcmUgaW4u\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U29sdXRhIHNlcXVpIGlsbG8gZWl1cyBmYWNlcmUgaW4u\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }' --idempotency-key \"order-4711-refund\"")
 }
 
 func runsResultUsage() {
@@ -411,7 +411,7 @@ func runsWatchUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs watch --message '{\n      \"after\": 6867258192260198911,\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs watch --message '{\n      \"after\": 4802620035604952769,\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
 }
 
 func runsArtifactUsage() {
@@ -447,7 +447,7 @@ func runsAnswerUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs answer --message '{\n      \"answer\": \"TGF1ZGFudGl1bSBlbmltIGR1Y2ltdXMgbW9kaS4=\",\n      \"question\": \"q_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs answer --message '{\n      \"answer\": \"SGljIHJlcnVtIHZvbHVwdGF0aWJ1cyBxdWlhLg==\",\n      \"question\": \"q_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
 }
 
 func runsApproveUsage() {
@@ -465,7 +465,7 @@ func runsApproveUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs approve --message '{\n      \"approval\": \"a_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"approved\": true,\n      \"digest\": \"gob\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs approve --message '{\n      \"approval\": \"a_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"approved\": false,\n      \"digest\": \"o1z\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
 }
 
 func runsPauseUsage() {
@@ -587,5 +587,5 @@ func toolsCallUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "tools call --message '{\n      \"approve\": \"deny\",\n      \"arguments\": \"RXN0IGVhIGRlc2VydW50Lg==\",\n      \"ask\": true,\n      \"lang\": \"en\",\n      \"repair\": \"none\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\",\n      \"tool\": \"browser.click\"\n   }' --accept-language \"ko, en;q=0.5\" --idempotency-key \"order-4711-refund\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "tools call --message '{\n      \"approve\": \"deny\",\n      \"arguments\": \"Q29ycnVwdGkgcmVjdXNhbmRhZSByZW0gaXBzYS4=\",\n      \"ask\": false,\n      \"lang\": \"en\",\n      \"repair\": \"model\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\",\n      \"tool\": \"browser.click\"\n   }' --accept-language \"ko, en;q=0.5\" --idempotency-key \"order-4711-refund\"")
 }

@@ -573,6 +573,7 @@ func NewShowResult(message *runspb.ShowResponse) *runs.RunState {
 				Title:         val.Title,
 				Status:        val.Status,
 				ExpectFailure: val.ExpectFailure,
+				ChildRun:      val.ChildRun,
 			}
 			if val.Result != nil {
 				result.Steps[i].Result = protobufRunspbToolResultToTypesToolResult(val.Result)
@@ -1465,6 +1466,15 @@ func NewResultResult(message *runspb.ResultResponse) *types.ToolResult {
 	}
 	if message.Question != nil {
 		result.Question = protobufRunspbQuestionToTypesQuestion(message.Question)
+	}
+	if message.ChildRuns != nil {
+		result.ChildRuns = make([]*types.RunLink, len(message.ChildRuns))
+		for i, val := range message.ChildRuns {
+			result.ChildRuns[i] = &types.RunLink{
+				WorkflowID: val.WorkflowId,
+				URL:        val.Url,
+			}
+		}
 	}
 	return result
 }
@@ -4310,6 +4320,15 @@ func svcTypesToolResultToRunspbToolResult(v *types.ToolResult) *runspb.ToolResul
 	if v.Question != nil {
 		res.Question = svcTypesQuestionToRunspbQuestion(v.Question)
 	}
+	if v.ChildRuns != nil {
+		res.ChildRuns = make([]*runspb.RunLink, len(v.ChildRuns))
+		for i, val := range v.ChildRuns {
+			res.ChildRuns[i] = &runspb.RunLink{
+				WorkflowId: val.WorkflowID,
+				Url:        val.URL,
+			}
+		}
+	}
 
 	return res
 }
@@ -4627,6 +4646,15 @@ func protobufRunspbToolResultToTypesToolResult(v *runspb.ToolResult) *types.Tool
 	}
 	if v.Question != nil {
 		res.Question = protobufRunspbQuestionToTypesQuestion(v.Question)
+	}
+	if v.ChildRuns != nil {
+		res.ChildRuns = make([]*types.RunLink, len(v.ChildRuns))
+		for i, val := range v.ChildRuns {
+			res.ChildRuns[i] = &types.RunLink{
+				WorkflowID: val.WorkflowId,
+				URL:        val.Url,
+			}
+		}
 	}
 
 	return res

@@ -2699,6 +2699,9 @@ type StepState struct {
 	// The failure that makes it right; absent when it has to succeed
 	ExpectFailure *string     `protobuf:"bytes,5,opt,name=expect_failure,json=expectFailure,proto3,oneof" json:"expect_failure,omitempty"`
 	Result        *ToolResult `protobuf:"bytes,6,opt,name=result,proto3" json:"result,omitempty"`
+	// The latest run that does, or did, its work: of an agent, or of a stage;
+	// absent for other tools
+	ChildRun      *string `protobuf:"bytes,7,opt,name=child_run,json=childRun,proto3,oneof" json:"child_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2775,6 +2778,13 @@ func (x *StepState) GetResult() *ToolResult {
 	return nil
 }
 
+func (x *StepState) GetChildRun() string {
+	if x != nil && x.ChildRun != nil {
+		return *x.ChildRun
+	}
+	return ""
+}
+
 // What every call ends in, on every surface. A result and an error exclude
 // each other; a call that waits has neither.
 type ToolResult struct {
@@ -2801,8 +2811,11 @@ type ToolResult struct {
 	RunLink       *RunLink `protobuf:"bytes,12,opt,name=run_link,json=runLink,proto3" json:"run_link,omitempty"`
 	// needs_input while the call waits for the answer to its question; absent when
 	// it has ended
-	Status        *string   `protobuf:"bytes,13,opt,name=status,proto3,oneof" json:"status,omitempty"`
-	Question      *Question `protobuf:"bytes,14,opt,name=question,proto3" json:"question,omitempty"`
+	Status   *string   `protobuf:"bytes,13,opt,name=status,proto3,oneof" json:"status,omitempty"`
+	Question *Question `protobuf:"bytes,14,opt,name=question,proto3" json:"question,omitempty"`
+	// The runs in which an agent did the work, one for each attempt; absent for
+	// other tools
+	ChildRuns     []*RunLink `protobuf:"bytes,15,rep,name=child_runs,json=childRuns,proto3" json:"child_runs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2931,6 +2944,13 @@ func (x *ToolResult) GetStatus() string {
 func (x *ToolResult) GetQuestion() *Question {
 	if x != nil {
 		return x.Question
+	}
+	return nil
+}
+
+func (x *ToolResult) GetChildRuns() []*RunLink {
+	if x != nil {
+		return x.ChildRuns
 	}
 	return nil
 }
@@ -6590,8 +6610,11 @@ type ResultResponse struct {
 	RunLink       *RunLink `protobuf:"bytes,12,opt,name=run_link,json=runLink,proto3" json:"run_link,omitempty"`
 	// needs_input while the call waits for the answer to its question; absent when
 	// it has ended
-	Status        *string   `protobuf:"bytes,13,opt,name=status,proto3,oneof" json:"status,omitempty"`
-	Question      *Question `protobuf:"bytes,14,opt,name=question,proto3" json:"question,omitempty"`
+	Status   *string   `protobuf:"bytes,13,opt,name=status,proto3,oneof" json:"status,omitempty"`
+	Question *Question `protobuf:"bytes,14,opt,name=question,proto3" json:"question,omitempty"`
+	// The runs in which an agent did the work, one for each attempt; absent for
+	// other tools
+	ChildRuns     []*RunLink `protobuf:"bytes,15,rep,name=child_runs,json=childRuns,proto3" json:"child_runs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6720,6 +6743,13 @@ func (x *ResultResponse) GetStatus() string {
 func (x *ResultResponse) GetQuestion() *Question {
 	if x != nil {
 		return x.Question
+	}
+	return nil
+}
+
+func (x *ResultResponse) GetChildRuns() []*RunLink {
+	if x != nil {
+		return x.ChildRuns
 	}
 	return nil
 }
@@ -13430,15 +13460,18 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\n" +
 	"_finalizedB\b\n" +
 	"\x06_modelB\b\n" +
-	"\x06_turns\"\xda\x01\n" +
+	"\x06_turns\"\x8a\x02\n" +
 	"\tStepState\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x14\n" +
 	"\x05title\x18\x03 \x01(\tR\x05title\x12\x16\n" +
 	"\x06status\x18\x04 \x01(\tR\x06status\x12*\n" +
 	"\x0eexpect_failure\x18\x05 \x01(\tH\x00R\rexpectFailure\x88\x01\x01\x123\n" +
-	"\x06result\x18\x06 \x01(\v2\x1b.toolsvc.runs.v1.ToolResultR\x06resultB\x11\n" +
-	"\x0f_expect_failure\"\x8c\x05\n" +
+	"\x06result\x18\x06 \x01(\v2\x1b.toolsvc.runs.v1.ToolResultR\x06result\x12 \n" +
+	"\tchild_run\x18\a \x01(\tH\x01R\bchildRun\x88\x01\x01B\x11\n" +
+	"\x0f_expect_failureB\f\n" +
+	"\n" +
+	"_child_run\"\xc5\x05\n" +
 	"\n" +
 	"ToolResult\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x15\n" +
@@ -13456,7 +13489,9 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\x0echildren_count\x18\v \x01(\x11R\rchildrenCount\x123\n" +
 	"\brun_link\x18\f \x01(\v2\x18.toolsvc.runs.v1.RunLinkR\arunLink\x12\x1b\n" +
 	"\x06status\x18\r \x01(\tH\x01R\x06status\x88\x01\x01\x125\n" +
-	"\bquestion\x18\x0e \x01(\v2\x19.toolsvc.runs.v1.QuestionR\bquestionB\t\n" +
+	"\bquestion\x18\x0e \x01(\v2\x19.toolsvc.runs.v1.QuestionR\bquestion\x127\n" +
+	"\n" +
+	"child_runs\x18\x0f \x03(\v2\x18.toolsvc.runs.v1.RunLinkR\tchildRunsB\t\n" +
 	"\a_resultB\t\n" +
 	"\a_status\"m\n" +
 	"\tToolError\x12\x17\n" +
@@ -13868,7 +13903,7 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\v_request_id\"5\n" +
 	"\rResultRequest\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x12\n" +
-	"\x04call\x18\x02 \x01(\tR\x04call\"\x90\x05\n" +
+	"\x04call\x18\x02 \x01(\tR\x04call\"\xc9\x05\n" +
 	"\x0eResultResponse\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x15\n" +
 	"\x06run_id\x18\x02 \x01(\tR\x05runId\x12\x12\n" +
@@ -13885,7 +13920,9 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\x0echildren_count\x18\v \x01(\x11R\rchildrenCount\x123\n" +
 	"\brun_link\x18\f \x01(\v2\x18.toolsvc.runs.v1.RunLinkR\arunLink\x12\x1b\n" +
 	"\x06status\x18\r \x01(\tH\x01R\x06status\x88\x01\x01\x125\n" +
-	"\bquestion\x18\x0e \x01(\v2\x19.toolsvc.runs.v1.QuestionR\bquestionB\t\n" +
+	"\bquestion\x18\x0e \x01(\v2\x19.toolsvc.runs.v1.QuestionR\bquestion\x127\n" +
+	"\n" +
+	"child_runs\x18\x0f \x03(\v2\x18.toolsvc.runs.v1.RunLinkR\tchildRunsB\t\n" +
 	"\a_resultB\t\n" +
 	"\a_status\"\xb7\x02\n" +
 	"\x14WatchUnknownRunError\x12\x12\n" +
@@ -14787,121 +14824,123 @@ var file_goagen_toolsvc_runs_proto_depIdxs = []int32{
 	37,  // 27: toolsvc.runs.v1.ToolResult.telemetry:type_name -> toolsvc.runs.v1.Telemetry
 	38,  // 28: toolsvc.runs.v1.ToolResult.run_link:type_name -> toolsvc.runs.v1.RunLink
 	39,  // 29: toolsvc.runs.v1.ToolResult.question:type_name -> toolsvc.runs.v1.Question
-	1,   // 30: toolsvc.runs.v1.RetryHint.issues:type_name -> toolsvc.runs.v1.Issue
-	29,  // 31: toolsvc.runs.v1.RetryHint.candidates:type_name -> toolsvc.runs.v1.Candidate
-	30,  // 32: toolsvc.runs.v1.RetryHint.rollback:type_name -> toolsvc.runs.v1.RollbackNotice
-	32,  // 33: toolsvc.runs.v1.Verification.checks:type_name -> toolsvc.runs.v1.Check
-	33,  // 34: toolsvc.runs.v1.Verification.evidence:type_name -> toolsvc.runs.v1.EvidenceRefs
-	34,  // 35: toolsvc.runs.v1.Verification.opinion:type_name -> toolsvc.runs.v1.Opinion
-	1,   // 36: toolsvc.runs.v1.Question.issues:type_name -> toolsvc.runs.v1.Issue
-	29,  // 37: toolsvc.runs.v1.Question.candidates:type_name -> toolsvc.runs.v1.Candidate
-	1,   // 38: toolsvc.runs.v1.AppendInvalidBodyError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 39: toolsvc.runs.v1.AppendPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 40: toolsvc.runs.v1.AppendKeyReusedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 41: toolsvc.runs.v1.AppendUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 42: toolsvc.runs.v1.AppendRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 43: toolsvc.runs.v1.AppendRunFullError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 44: toolsvc.runs.v1.AppendTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 45: toolsvc.runs.v1.AppendInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 46: toolsvc.runs.v1.AppendForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 47: toolsvc.runs.v1.AppendInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 48: toolsvc.runs.v1.AppendUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	52,  // 49: toolsvc.runs.v1.AppendRequest.calls:type_name -> toolsvc.runs.v1.CallRequest
-	54,  // 50: toolsvc.runs.v1.AppendResponse.calls:type_name -> toolsvc.runs.v1.AppendedCall
-	1,   // 51: toolsvc.runs.v1.ResultUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 52: toolsvc.runs.v1.ResultUnknownCallError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 53: toolsvc.runs.v1.ResultTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 54: toolsvc.runs.v1.ResultInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 55: toolsvc.runs.v1.ResultForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 56: toolsvc.runs.v1.ResultInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 57: toolsvc.runs.v1.ResultUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	27,  // 58: toolsvc.runs.v1.ResultResponse.error:type_name -> toolsvc.runs.v1.ToolError
-	28,  // 59: toolsvc.runs.v1.ResultResponse.retry_hint:type_name -> toolsvc.runs.v1.RetryHint
-	31,  // 60: toolsvc.runs.v1.ResultResponse.verification:type_name -> toolsvc.runs.v1.Verification
-	35,  // 61: toolsvc.runs.v1.ResultResponse.attempts:type_name -> toolsvc.runs.v1.AttemptRecord
-	36,  // 62: toolsvc.runs.v1.ResultResponse.repairs:type_name -> toolsvc.runs.v1.Repair
-	37,  // 63: toolsvc.runs.v1.ResultResponse.telemetry:type_name -> toolsvc.runs.v1.Telemetry
-	38,  // 64: toolsvc.runs.v1.ResultResponse.run_link:type_name -> toolsvc.runs.v1.RunLink
-	39,  // 65: toolsvc.runs.v1.ResultResponse.question:type_name -> toolsvc.runs.v1.Question
-	1,   // 66: toolsvc.runs.v1.WatchUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 67: toolsvc.runs.v1.WatchTooManyStreamsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 68: toolsvc.runs.v1.WatchInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 69: toolsvc.runs.v1.WatchForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 70: toolsvc.runs.v1.WatchInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 71: toolsvc.runs.v1.WatchUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 72: toolsvc.runs.v1.ArtifactUnknownArtifactError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 73: toolsvc.runs.v1.ArtifactTooManyStreamsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 74: toolsvc.runs.v1.ArtifactInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 75: toolsvc.runs.v1.ArtifactForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 76: toolsvc.runs.v1.ArtifactInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 77: toolsvc.runs.v1.ArtifactUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 78: toolsvc.runs.v1.AnswerPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 79: toolsvc.runs.v1.AnswerUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 80: toolsvc.runs.v1.AnswerRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 81: toolsvc.runs.v1.AnswerQuestionClosedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 82: toolsvc.runs.v1.AnswerTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 83: toolsvc.runs.v1.AnswerInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 84: toolsvc.runs.v1.AnswerForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 85: toolsvc.runs.v1.AnswerInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 86: toolsvc.runs.v1.AnswerUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	26,  // 87: toolsvc.runs.v1.AnswerResponse.result:type_name -> toolsvc.runs.v1.ToolResult
-	1,   // 88: toolsvc.runs.v1.ApprovePayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 89: toolsvc.runs.v1.ApproveUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 90: toolsvc.runs.v1.ApproveRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 91: toolsvc.runs.v1.ApproveQuestionClosedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 92: toolsvc.runs.v1.ApproveTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 93: toolsvc.runs.v1.ApproveInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 94: toolsvc.runs.v1.ApproveForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 95: toolsvc.runs.v1.ApproveInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 96: toolsvc.runs.v1.ApproveUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	26,  // 97: toolsvc.runs.v1.ApproveResponse.result:type_name -> toolsvc.runs.v1.ToolResult
-	1,   // 98: toolsvc.runs.v1.PauseUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 99: toolsvc.runs.v1.PauseRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 100: toolsvc.runs.v1.PauseInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 101: toolsvc.runs.v1.PauseForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 102: toolsvc.runs.v1.PauseInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 103: toolsvc.runs.v1.PauseUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 104: toolsvc.runs.v1.ResumeUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 105: toolsvc.runs.v1.ResumeRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 106: toolsvc.runs.v1.ResumeInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 107: toolsvc.runs.v1.ResumeForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 108: toolsvc.runs.v1.ResumeInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 109: toolsvc.runs.v1.ResumeUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 110: toolsvc.runs.v1.CancelUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 111: toolsvc.runs.v1.CancelRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 112: toolsvc.runs.v1.CancelInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 113: toolsvc.runs.v1.CancelForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 114: toolsvc.runs.v1.CancelInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 115: toolsvc.runs.v1.CancelUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	7,   // 116: toolsvc.runs.v1.Runs.Start:input_type -> toolsvc.runs.v1.StartRequest
-	15,  // 117: toolsvc.runs.v1.Runs.List:input_type -> toolsvc.runs.v1.ListRequest
-	23,  // 118: toolsvc.runs.v1.Runs.Show:input_type -> toolsvc.runs.v1.ShowRequest
-	51,  // 119: toolsvc.runs.v1.Runs.Append:input_type -> toolsvc.runs.v1.AppendRequest
-	62,  // 120: toolsvc.runs.v1.Runs.Result:input_type -> toolsvc.runs.v1.ResultRequest
-	70,  // 121: toolsvc.runs.v1.Runs.Watch:input_type -> toolsvc.runs.v1.WatchRequest
-	78,  // 122: toolsvc.runs.v1.Runs.Artifact:input_type -> toolsvc.runs.v1.ArtifactRequest
-	89,  // 123: toolsvc.runs.v1.Runs.Answer:input_type -> toolsvc.runs.v1.AnswerRequest
-	100, // 124: toolsvc.runs.v1.Runs.Approve:input_type -> toolsvc.runs.v1.ApproveRequest
-	108, // 125: toolsvc.runs.v1.Runs.Pause:input_type -> toolsvc.runs.v1.PauseRequest
-	116, // 126: toolsvc.runs.v1.Runs.Resume:input_type -> toolsvc.runs.v1.ResumeRequest
-	124, // 127: toolsvc.runs.v1.Runs.Cancel:input_type -> toolsvc.runs.v1.CancelRequest
-	10,  // 128: toolsvc.runs.v1.Runs.Start:output_type -> toolsvc.runs.v1.StartResponse
-	16,  // 129: toolsvc.runs.v1.Runs.List:output_type -> toolsvc.runs.v1.ListResponse
-	24,  // 130: toolsvc.runs.v1.Runs.Show:output_type -> toolsvc.runs.v1.ShowResponse
-	53,  // 131: toolsvc.runs.v1.Runs.Append:output_type -> toolsvc.runs.v1.AppendResponse
-	63,  // 132: toolsvc.runs.v1.Runs.Result:output_type -> toolsvc.runs.v1.ResultResponse
-	71,  // 133: toolsvc.runs.v1.Runs.Watch:output_type -> toolsvc.runs.v1.WatchResponse
-	79,  // 134: toolsvc.runs.v1.Runs.Artifact:output_type -> toolsvc.runs.v1.ArtifactResponse
-	90,  // 135: toolsvc.runs.v1.Runs.Answer:output_type -> toolsvc.runs.v1.AnswerResponse
-	101, // 136: toolsvc.runs.v1.Runs.Approve:output_type -> toolsvc.runs.v1.ApproveResponse
-	109, // 137: toolsvc.runs.v1.Runs.Pause:output_type -> toolsvc.runs.v1.PauseResponse
-	117, // 138: toolsvc.runs.v1.Runs.Resume:output_type -> toolsvc.runs.v1.ResumeResponse
-	125, // 139: toolsvc.runs.v1.Runs.Cancel:output_type -> toolsvc.runs.v1.CancelResponse
-	128, // [128:140] is the sub-list for method output_type
-	116, // [116:128] is the sub-list for method input_type
-	116, // [116:116] is the sub-list for extension type_name
-	116, // [116:116] is the sub-list for extension extendee
-	0,   // [0:116] is the sub-list for field type_name
+	38,  // 30: toolsvc.runs.v1.ToolResult.child_runs:type_name -> toolsvc.runs.v1.RunLink
+	1,   // 31: toolsvc.runs.v1.RetryHint.issues:type_name -> toolsvc.runs.v1.Issue
+	29,  // 32: toolsvc.runs.v1.RetryHint.candidates:type_name -> toolsvc.runs.v1.Candidate
+	30,  // 33: toolsvc.runs.v1.RetryHint.rollback:type_name -> toolsvc.runs.v1.RollbackNotice
+	32,  // 34: toolsvc.runs.v1.Verification.checks:type_name -> toolsvc.runs.v1.Check
+	33,  // 35: toolsvc.runs.v1.Verification.evidence:type_name -> toolsvc.runs.v1.EvidenceRefs
+	34,  // 36: toolsvc.runs.v1.Verification.opinion:type_name -> toolsvc.runs.v1.Opinion
+	1,   // 37: toolsvc.runs.v1.Question.issues:type_name -> toolsvc.runs.v1.Issue
+	29,  // 38: toolsvc.runs.v1.Question.candidates:type_name -> toolsvc.runs.v1.Candidate
+	1,   // 39: toolsvc.runs.v1.AppendInvalidBodyError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 40: toolsvc.runs.v1.AppendPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 41: toolsvc.runs.v1.AppendKeyReusedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 42: toolsvc.runs.v1.AppendUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 43: toolsvc.runs.v1.AppendRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 44: toolsvc.runs.v1.AppendRunFullError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 45: toolsvc.runs.v1.AppendTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 46: toolsvc.runs.v1.AppendInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 47: toolsvc.runs.v1.AppendForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 48: toolsvc.runs.v1.AppendInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 49: toolsvc.runs.v1.AppendUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	52,  // 50: toolsvc.runs.v1.AppendRequest.calls:type_name -> toolsvc.runs.v1.CallRequest
+	54,  // 51: toolsvc.runs.v1.AppendResponse.calls:type_name -> toolsvc.runs.v1.AppendedCall
+	1,   // 52: toolsvc.runs.v1.ResultUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 53: toolsvc.runs.v1.ResultUnknownCallError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 54: toolsvc.runs.v1.ResultTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 55: toolsvc.runs.v1.ResultInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 56: toolsvc.runs.v1.ResultForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 57: toolsvc.runs.v1.ResultInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 58: toolsvc.runs.v1.ResultUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	27,  // 59: toolsvc.runs.v1.ResultResponse.error:type_name -> toolsvc.runs.v1.ToolError
+	28,  // 60: toolsvc.runs.v1.ResultResponse.retry_hint:type_name -> toolsvc.runs.v1.RetryHint
+	31,  // 61: toolsvc.runs.v1.ResultResponse.verification:type_name -> toolsvc.runs.v1.Verification
+	35,  // 62: toolsvc.runs.v1.ResultResponse.attempts:type_name -> toolsvc.runs.v1.AttemptRecord
+	36,  // 63: toolsvc.runs.v1.ResultResponse.repairs:type_name -> toolsvc.runs.v1.Repair
+	37,  // 64: toolsvc.runs.v1.ResultResponse.telemetry:type_name -> toolsvc.runs.v1.Telemetry
+	38,  // 65: toolsvc.runs.v1.ResultResponse.run_link:type_name -> toolsvc.runs.v1.RunLink
+	39,  // 66: toolsvc.runs.v1.ResultResponse.question:type_name -> toolsvc.runs.v1.Question
+	38,  // 67: toolsvc.runs.v1.ResultResponse.child_runs:type_name -> toolsvc.runs.v1.RunLink
+	1,   // 68: toolsvc.runs.v1.WatchUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 69: toolsvc.runs.v1.WatchTooManyStreamsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 70: toolsvc.runs.v1.WatchInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 71: toolsvc.runs.v1.WatchForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 72: toolsvc.runs.v1.WatchInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 73: toolsvc.runs.v1.WatchUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 74: toolsvc.runs.v1.ArtifactUnknownArtifactError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 75: toolsvc.runs.v1.ArtifactTooManyStreamsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 76: toolsvc.runs.v1.ArtifactInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 77: toolsvc.runs.v1.ArtifactForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 78: toolsvc.runs.v1.ArtifactInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 79: toolsvc.runs.v1.ArtifactUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 80: toolsvc.runs.v1.AnswerPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 81: toolsvc.runs.v1.AnswerUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 82: toolsvc.runs.v1.AnswerRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 83: toolsvc.runs.v1.AnswerQuestionClosedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 84: toolsvc.runs.v1.AnswerTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 85: toolsvc.runs.v1.AnswerInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 86: toolsvc.runs.v1.AnswerForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 87: toolsvc.runs.v1.AnswerInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 88: toolsvc.runs.v1.AnswerUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	26,  // 89: toolsvc.runs.v1.AnswerResponse.result:type_name -> toolsvc.runs.v1.ToolResult
+	1,   // 90: toolsvc.runs.v1.ApprovePayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 91: toolsvc.runs.v1.ApproveUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 92: toolsvc.runs.v1.ApproveRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 93: toolsvc.runs.v1.ApproveQuestionClosedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 94: toolsvc.runs.v1.ApproveTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 95: toolsvc.runs.v1.ApproveInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 96: toolsvc.runs.v1.ApproveForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 97: toolsvc.runs.v1.ApproveInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 98: toolsvc.runs.v1.ApproveUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	26,  // 99: toolsvc.runs.v1.ApproveResponse.result:type_name -> toolsvc.runs.v1.ToolResult
+	1,   // 100: toolsvc.runs.v1.PauseUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 101: toolsvc.runs.v1.PauseRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 102: toolsvc.runs.v1.PauseInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 103: toolsvc.runs.v1.PauseForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 104: toolsvc.runs.v1.PauseInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 105: toolsvc.runs.v1.PauseUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 106: toolsvc.runs.v1.ResumeUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 107: toolsvc.runs.v1.ResumeRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 108: toolsvc.runs.v1.ResumeInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 109: toolsvc.runs.v1.ResumeForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 110: toolsvc.runs.v1.ResumeInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 111: toolsvc.runs.v1.ResumeUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 112: toolsvc.runs.v1.CancelUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 113: toolsvc.runs.v1.CancelRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 114: toolsvc.runs.v1.CancelInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 115: toolsvc.runs.v1.CancelForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 116: toolsvc.runs.v1.CancelInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 117: toolsvc.runs.v1.CancelUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	7,   // 118: toolsvc.runs.v1.Runs.Start:input_type -> toolsvc.runs.v1.StartRequest
+	15,  // 119: toolsvc.runs.v1.Runs.List:input_type -> toolsvc.runs.v1.ListRequest
+	23,  // 120: toolsvc.runs.v1.Runs.Show:input_type -> toolsvc.runs.v1.ShowRequest
+	51,  // 121: toolsvc.runs.v1.Runs.Append:input_type -> toolsvc.runs.v1.AppendRequest
+	62,  // 122: toolsvc.runs.v1.Runs.Result:input_type -> toolsvc.runs.v1.ResultRequest
+	70,  // 123: toolsvc.runs.v1.Runs.Watch:input_type -> toolsvc.runs.v1.WatchRequest
+	78,  // 124: toolsvc.runs.v1.Runs.Artifact:input_type -> toolsvc.runs.v1.ArtifactRequest
+	89,  // 125: toolsvc.runs.v1.Runs.Answer:input_type -> toolsvc.runs.v1.AnswerRequest
+	100, // 126: toolsvc.runs.v1.Runs.Approve:input_type -> toolsvc.runs.v1.ApproveRequest
+	108, // 127: toolsvc.runs.v1.Runs.Pause:input_type -> toolsvc.runs.v1.PauseRequest
+	116, // 128: toolsvc.runs.v1.Runs.Resume:input_type -> toolsvc.runs.v1.ResumeRequest
+	124, // 129: toolsvc.runs.v1.Runs.Cancel:input_type -> toolsvc.runs.v1.CancelRequest
+	10,  // 130: toolsvc.runs.v1.Runs.Start:output_type -> toolsvc.runs.v1.StartResponse
+	16,  // 131: toolsvc.runs.v1.Runs.List:output_type -> toolsvc.runs.v1.ListResponse
+	24,  // 132: toolsvc.runs.v1.Runs.Show:output_type -> toolsvc.runs.v1.ShowResponse
+	53,  // 133: toolsvc.runs.v1.Runs.Append:output_type -> toolsvc.runs.v1.AppendResponse
+	63,  // 134: toolsvc.runs.v1.Runs.Result:output_type -> toolsvc.runs.v1.ResultResponse
+	71,  // 135: toolsvc.runs.v1.Runs.Watch:output_type -> toolsvc.runs.v1.WatchResponse
+	79,  // 136: toolsvc.runs.v1.Runs.Artifact:output_type -> toolsvc.runs.v1.ArtifactResponse
+	90,  // 137: toolsvc.runs.v1.Runs.Answer:output_type -> toolsvc.runs.v1.AnswerResponse
+	101, // 138: toolsvc.runs.v1.Runs.Approve:output_type -> toolsvc.runs.v1.ApproveResponse
+	109, // 139: toolsvc.runs.v1.Runs.Pause:output_type -> toolsvc.runs.v1.PauseResponse
+	117, // 140: toolsvc.runs.v1.Runs.Resume:output_type -> toolsvc.runs.v1.ResumeResponse
+	125, // 141: toolsvc.runs.v1.Runs.Cancel:output_type -> toolsvc.runs.v1.CancelResponse
+	130, // [130:142] is the sub-list for method output_type
+	118, // [118:130] is the sub-list for method input_type
+	118, // [118:118] is the sub-list for extension type_name
+	118, // [118:118] is the sub-list for extension extendee
+	0,   // [0:118] is the sub-list for field type_name
 }
 
 func init() { file_goagen_toolsvc_runs_proto_init() }

@@ -575,6 +575,7 @@ func NewProtoShowResponse(result *runs.RunState) *runspb.ShowResponse {
 				Title:         val.Title,
 				Status:        val.Status,
 				ExpectFailure: val.ExpectFailure,
+				ChildRun:      val.ChildRun,
 			}
 			if val.Result != nil {
 				message.Steps[i].Result = svcTypesToolResultToRunspbToolResult(val.Result)
@@ -1468,6 +1469,15 @@ func NewProtoResultResponse(result *types.ToolResult) *runspb.ResultResponse {
 	}
 	if result.Question != nil {
 		message.Question = svcTypesQuestionToRunspbQuestion(result.Question)
+	}
+	if result.ChildRuns != nil {
+		message.ChildRuns = make([]*runspb.RunLink, len(result.ChildRuns))
+		for i, val := range result.ChildRuns {
+			message.ChildRuns[i] = &runspb.RunLink{
+				WorkflowId: val.WorkflowID,
+				Url:        val.URL,
+			}
+		}
 	}
 	return message
 }
@@ -4375,6 +4385,15 @@ func svcTypesToolResultToRunspbToolResult(v *types.ToolResult) *runspb.ToolResul
 	if v.Question != nil {
 		res.Question = svcTypesQuestionToRunspbQuestion(v.Question)
 	}
+	if v.ChildRuns != nil {
+		res.ChildRuns = make([]*runspb.RunLink, len(v.ChildRuns))
+		for i, val := range v.ChildRuns {
+			res.ChildRuns[i] = &runspb.RunLink{
+				WorkflowId: val.WorkflowID,
+				Url:        val.URL,
+			}
+		}
+	}
 
 	return res
 }
@@ -4692,6 +4711,15 @@ func protobufRunspbToolResultToTypesToolResult(v *runspb.ToolResult) *types.Tool
 	}
 	if v.Question != nil {
 		res.Question = protobufRunspbQuestionToTypesQuestion(v.Question)
+	}
+	if v.ChildRuns != nil {
+		res.ChildRuns = make([]*types.RunLink, len(v.ChildRuns))
+		for i, val := range v.ChildRuns {
+			res.ChildRuns[i] = &types.RunLink{
+				WorkflowID: val.WorkflowId,
+				URL:        val.Url,
+			}
+		}
 	}
 
 	return res

@@ -1055,6 +1055,15 @@ func svcTypesToolResultToToolspbToolResult(v *types.ToolResult) *toolspb.ToolRes
 	if v.Question != nil {
 		res.Question = svcTypesQuestionToToolspbQuestion(v.Question)
 	}
+	if v.ChildRuns != nil {
+		res.ChildRuns = make([]*toolspb.RunLink, len(v.ChildRuns))
+		for i, val := range v.ChildRuns {
+			res.ChildRuns[i] = &toolspb.RunLink{
+				WorkflowId: val.WorkflowID,
+				Url:        val.URL,
+			}
+		}
+	}
 
 	return res
 }
@@ -1369,6 +1378,15 @@ func protobufToolspbToolResultToTypesToolResult(v *toolspb.ToolResult) *types.To
 	}
 	if v.Question != nil {
 		res.Question = protobufToolspbQuestionToTypesQuestion(v.Question)
+	}
+	if v.ChildRuns != nil {
+		res.ChildRuns = make([]*types.RunLink, len(v.ChildRuns))
+		for i, val := range v.ChildRuns {
+			res.ChildRuns[i] = &types.RunLink{
+				WorkflowID: val.WorkflowId,
+				URL:        val.Url,
+			}
+		}
 	}
 
 	return res

@@ -2813,8 +2813,11 @@ type ToolResult struct {
 	RunLink       *RunLink `protobuf:"bytes,12,opt,name=run_link,json=runLink,proto3" json:"run_link,omitempty"`
 	// needs_input while the call waits for the answer to its question; absent when
 	// it has ended
-	Status        *string   `protobuf:"bytes,13,opt,name=status,proto3,oneof" json:"status,omitempty"`
-	Question      *Question `protobuf:"bytes,14,opt,name=question,proto3" json:"question,omitempty"`
+	Status   *string   `protobuf:"bytes,13,opt,name=status,proto3,oneof" json:"status,omitempty"`
+	Question *Question `protobuf:"bytes,14,opt,name=question,proto3" json:"question,omitempty"`
+	// The runs in which an agent did the work, one for each attempt; absent for
+	// other tools
+	ChildRuns     []*RunLink `protobuf:"bytes,15,rep,name=child_runs,json=childRuns,proto3" json:"child_runs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2943,6 +2946,13 @@ func (x *ToolResult) GetStatus() string {
 func (x *ToolResult) GetQuestion() *Question {
 	if x != nil {
 		return x.Question
+	}
+	return nil
+}
+
+func (x *ToolResult) GetChildRuns() []*RunLink {
+	if x != nil {
+		return x.ChildRuns
 	}
 	return nil
 }
@@ -4512,7 +4522,7 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\b_approve\"^\n" +
 	"\fCallResponse\x12\x18\n" +
 	"\aoutcome\x18\x01 \x01(\tR\aoutcome\x124\n" +
-	"\x06result\x18\x02 \x01(\v2\x1c.toolsvc.tools.v1.ToolResultR\x06result\"\x94\x05\n" +
+	"\x06result\x18\x02 \x01(\v2\x1c.toolsvc.tools.v1.ToolResultR\x06result\"\xce\x05\n" +
 	"\n" +
 	"ToolResult\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x15\n" +
@@ -4530,7 +4540,9 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\x0echildren_count\x18\v \x01(\x11R\rchildrenCount\x124\n" +
 	"\brun_link\x18\f \x01(\v2\x19.toolsvc.tools.v1.RunLinkR\arunLink\x12\x1b\n" +
 	"\x06status\x18\r \x01(\tH\x01R\x06status\x88\x01\x01\x126\n" +
-	"\bquestion\x18\x0e \x01(\v2\x1a.toolsvc.tools.v1.QuestionR\bquestionB\t\n" +
+	"\bquestion\x18\x0e \x01(\v2\x1a.toolsvc.tools.v1.QuestionR\bquestion\x128\n" +
+	"\n" +
+	"child_runs\x18\x0f \x03(\v2\x19.toolsvc.tools.v1.RunLinkR\tchildRunsB\t\n" +
 	"\a_resultB\t\n" +
 	"\a_status\"m\n" +
 	"\tToolError\x12\x17\n" +
@@ -4768,25 +4780,26 @@ var file_goagen_toolsvc_tools_proto_depIdxs = []int32{
 	37, // 29: toolsvc.tools.v1.ToolResult.telemetry:type_name -> toolsvc.tools.v1.Telemetry
 	38, // 30: toolsvc.tools.v1.ToolResult.run_link:type_name -> toolsvc.tools.v1.RunLink
 	39, // 31: toolsvc.tools.v1.ToolResult.question:type_name -> toolsvc.tools.v1.Question
-	1,  // 32: toolsvc.tools.v1.RetryHint.issues:type_name -> toolsvc.tools.v1.Issue
-	29, // 33: toolsvc.tools.v1.RetryHint.candidates:type_name -> toolsvc.tools.v1.Candidate
-	30, // 34: toolsvc.tools.v1.RetryHint.rollback:type_name -> toolsvc.tools.v1.RollbackNotice
-	32, // 35: toolsvc.tools.v1.Verification.checks:type_name -> toolsvc.tools.v1.Check
-	33, // 36: toolsvc.tools.v1.Verification.evidence:type_name -> toolsvc.tools.v1.EvidenceRefs
-	34, // 37: toolsvc.tools.v1.Verification.opinion:type_name -> toolsvc.tools.v1.Opinion
-	1,  // 38: toolsvc.tools.v1.Question.issues:type_name -> toolsvc.tools.v1.Issue
-	29, // 39: toolsvc.tools.v1.Question.candidates:type_name -> toolsvc.tools.v1.Candidate
-	3,  // 40: toolsvc.tools.v1.Tools.List:input_type -> toolsvc.tools.v1.ListRequest
-	11, // 41: toolsvc.tools.v1.Tools.Show:input_type -> toolsvc.tools.v1.ShowRequest
-	24, // 42: toolsvc.tools.v1.Tools.Call:input_type -> toolsvc.tools.v1.CallRequest
-	4,  // 43: toolsvc.tools.v1.Tools.List:output_type -> toolsvc.tools.v1.ListResponse
-	12, // 44: toolsvc.tools.v1.Tools.Show:output_type -> toolsvc.tools.v1.ShowResponse
-	25, // 45: toolsvc.tools.v1.Tools.Call:output_type -> toolsvc.tools.v1.CallResponse
-	43, // [43:46] is the sub-list for method output_type
-	40, // [40:43] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	38, // 32: toolsvc.tools.v1.ToolResult.child_runs:type_name -> toolsvc.tools.v1.RunLink
+	1,  // 33: toolsvc.tools.v1.RetryHint.issues:type_name -> toolsvc.tools.v1.Issue
+	29, // 34: toolsvc.tools.v1.RetryHint.candidates:type_name -> toolsvc.tools.v1.Candidate
+	30, // 35: toolsvc.tools.v1.RetryHint.rollback:type_name -> toolsvc.tools.v1.RollbackNotice
+	32, // 36: toolsvc.tools.v1.Verification.checks:type_name -> toolsvc.tools.v1.Check
+	33, // 37: toolsvc.tools.v1.Verification.evidence:type_name -> toolsvc.tools.v1.EvidenceRefs
+	34, // 38: toolsvc.tools.v1.Verification.opinion:type_name -> toolsvc.tools.v1.Opinion
+	1,  // 39: toolsvc.tools.v1.Question.issues:type_name -> toolsvc.tools.v1.Issue
+	29, // 40: toolsvc.tools.v1.Question.candidates:type_name -> toolsvc.tools.v1.Candidate
+	3,  // 41: toolsvc.tools.v1.Tools.List:input_type -> toolsvc.tools.v1.ListRequest
+	11, // 42: toolsvc.tools.v1.Tools.Show:input_type -> toolsvc.tools.v1.ShowRequest
+	24, // 43: toolsvc.tools.v1.Tools.Call:input_type -> toolsvc.tools.v1.CallRequest
+	4,  // 44: toolsvc.tools.v1.Tools.List:output_type -> toolsvc.tools.v1.ListResponse
+	12, // 45: toolsvc.tools.v1.Tools.Show:output_type -> toolsvc.tools.v1.ShowResponse
+	25, // 46: toolsvc.tools.v1.Tools.Call:output_type -> toolsvc.tools.v1.CallResponse
+	44, // [44:47] is the sub-list for method output_type
+	41, // [41:44] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_goagen_toolsvc_tools_proto_init() }

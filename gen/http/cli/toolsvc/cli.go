@@ -32,7 +32,7 @@ func UsageCommands() []string {
 // UsageExamples produces an example of a valid invocation of the CLI tool.
 func UsageExamples() string {
 	return os.Args[0] + " " + "tools list" + "\n" +
-		os.Args[0] + " " + "runs start --body '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Eligendi quos.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6486071401351319612,\n         \"max_failures\": 350744112692546793,\n         \"question_ttl_ms\": 3588080577392643712,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 2465461335438307176,\n         \"token_budget\": 4870672063271108606,\n         \"wait_budget_ms\": 303228605744271399\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"" + "\n" +
+		os.Args[0] + " " + "runs start --body '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Quisquam voluptates.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 5465468651500135542,\n         \"max_failures\": 2767012218525134237,\n         \"question_ttl_ms\": 7996800311535763323,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 5983483610919505538,\n         \"token_budget\": 5470877345244159902,\n         \"wait_budget_ms\": 3142887311659201714\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"" + "\n" +
 		""
 }
 
@@ -355,7 +355,7 @@ func toolsCallUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "tools call --body \"UmVydW0gaW52ZW50b3JlIHZvbHVwdGF0ZW0gaWQu\" --tool \"browser.click\" --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --lang \"en\" --repair \"syntax\" --ask true --approve \"ask\" --accept-language \"ko, en;q=0.5\" --idempotency-key \"order-4711-refund\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "tools call --body \"UGxhY2VhdCByZXBlbGxlbmR1cyBudWxsYSBzaW1pbGlxdWUgbm9uIGNvbnNlcXVhdHVyIHV0Lg==\" --tool \"browser.click\" --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --lang \"en\" --repair \"model\" --ask false --approve \"ask\" --accept-language \"ko, en;q=0.5\" --idempotency-key \"order-4711-refund\"")
 }
 
 // runsUsage displays the usage of the runs command and its subcommands.
@@ -394,7 +394,7 @@ func runsStartUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs start --body '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Eligendi quos.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6486071401351319612,\n         \"max_failures\": 350744112692546793,\n         \"question_ttl_ms\": 3588080577392643712,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 2465461335438307176,\n         \"token_budget\": 4870672063271108606,\n         \"wait_budget_ms\": 303228605744271399\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs start --body '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Quisquam voluptates.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 5465468651500135542,\n         \"max_failures\": 2767012218525134237,\n         \"question_ttl_ms\": 7996800311535763323,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 5983483610919505538,\n         \"token_budget\": 5470877345244159902,\n         \"wait_budget_ms\": 3142887311659201714\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"")
 }
 
 func runsListUsage() {
@@ -454,7 +454,7 @@ func runsAppendUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs append --body '{\n      \"calls\": [\n         {\n            \"arguments\": \"RXQgc3VudCBuZXF1ZSBzZWQgZWFydW0gZGljdGEgc2FwaWVudGUu\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"RXQgc3VudCBuZXF1ZSBzZWQgZWFydW0gZGljdGEgc2FwaWVudGUu\",\n            \"tool\": \"browser.click\"\n         }\n      ]\n   }' --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --idempotency-key \"order-4711-refund\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs append --body '{\n      \"calls\": [\n         {\n            \"arguments\": \"U2VkIGVhcnVtIGRpY3RhIHNhcGllbnRlIGFkaXBpc2NpIGlwc3VtLg==\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2VkIGVhcnVtIGRpY3RhIHNhcGllbnRlIGFkaXBpc2NpIGlwc3VtLg==\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2VkIGVhcnVtIGRpY3RhIHNhcGllbnRlIGFkaXBpc2NpIGlwc3VtLg==\",\n            \"tool\": \"browser.click\"\n         }\n      ]\n   }' --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --idempotency-key \"order-4711-refund\"")
 }
 
 func runsResultUsage() {
@@ -496,7 +496,7 @@ func runsAnswerUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs answer --body \"UG9zc2ltdXMgdmVsaXQgZG9sb3J1bSBpdXJlIGRvbG9yZW1xdWUgcmVydW0u\" --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --question \"q_5jx2mn4tq7wkc3zr6vbd8hysfa\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs answer --body \"SW52ZW50b3JlIGNvbnNlcXV1bnR1ciBpcHN1bSBxdWFlIGV0IGxhYm9ydW0gbWludXMu\" --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --question \"q_5jx2mn4tq7wkc3zr6vbd8hysfa\"")
 }
 
 func runsApproveUsage() {
@@ -518,7 +518,7 @@ func runsApproveUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs approve --body '{\n      \"approved\": false,\n      \"digest\": \"98q\"\n   }' --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --approval \"a_5jx2mn4tq7wkc3zr6vbd8hysfa\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs approve --body '{\n      \"approved\": true,\n      \"digest\": \"3xr\"\n   }' --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --approval \"a_5jx2mn4tq7wkc3zr6vbd8hysfa\"")
 }
 
 func runsPauseUsage() {

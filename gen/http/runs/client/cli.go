@@ -25,7 +25,7 @@ func BuildStartPayload(runsStartBody string, runsStartAcceptLanguage string) (*r
 	{
 		err = json.Unmarshal([]byte(runsStartBody), &body)
 		if err != nil {
-			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Eligendi quos.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6486071401351319612,\n         \"max_failures\": 350744112692546793,\n         \"question_ttl_ms\": 3588080577392643712,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 2465461335438307176,\n         \"token_budget\": 4870672063271108606,\n         \"wait_budget_ms\": 303228605744271399\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2ludCBtYWduaSBleHBlZGl0YSBpc3RlLg==\",\n            \"expect_failure\": \"rlc\",\n            \"title\": \"52e\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }'")
+			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Quisquam voluptates.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 5465468651500135542,\n         \"max_failures\": 2767012218525134237,\n         \"question_ttl_ms\": 7996800311535763323,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 5983483610919505538,\n         \"token_budget\": 5470877345244159902,\n         \"wait_budget_ms\": 3142887311659201714\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }'")
 		}
 	}
 	var acceptLanguage *string
@@ -133,7 +133,7 @@ func BuildAppendPayload(runsAppendBody string, runsAppendRun string, runsAppendI
 	{
 		err = json.Unmarshal([]byte(runsAppendBody), &body)
 		if err != nil {
-			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"calls\": [\n         {\n            \"arguments\": \"RXQgc3VudCBuZXF1ZSBzZWQgZWFydW0gZGljdGEgc2FwaWVudGUu\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"RXQgc3VudCBuZXF1ZSBzZWQgZWFydW0gZGljdGEgc2FwaWVudGUu\",\n            \"tool\": \"browser.click\"\n         }\n      ]\n   }'")
+			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"calls\": [\n         {\n            \"arguments\": \"U2VkIGVhcnVtIGRpY3RhIHNhcGllbnRlIGFkaXBpc2NpIGlwc3VtLg==\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2VkIGVhcnVtIGRpY3RhIHNhcGllbnRlIGFkaXBpc2NpIGlwc3VtLg==\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2VkIGVhcnVtIGRpY3RhIHNhcGllbnRlIGFkaXBpc2NpIGlwc3VtLg==\",\n            \"tool\": \"browser.click\"\n         }\n      ]\n   }'")
 		}
 		if body.Calls == nil {
 			err = goa.MergeErrors(err, goa.MissingFieldError("calls", "body"))
@@ -221,7 +221,7 @@ func BuildAnswerPayload(runsAnswerBody string, runsAnswerRun string, runsAnswerQ
 	{
 		err = json.Unmarshal([]byte(runsAnswerBody), &body)
 		if err != nil {
-			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "\"UG9zc2ltdXMgdmVsaXQgZG9sb3J1bSBpdXJlIGRvbG9yZW1xdWUgcmVydW0u\"")
+			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "\"SW52ZW50b3JlIGNvbnNlcXV1bnR1ciBpcHN1bSBxdWFlIGV0IGxhYm9ydW0gbWludXMu\"")
 		}
 	}
 	var run string
@@ -260,7 +260,7 @@ func BuildApprovePayload(runsApproveBody string, runsApproveRun string, runsAppr
 	{
 		err = json.Unmarshal([]byte(runsApproveBody), &body)
 		if err != nil {
-			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"approved\": false,\n      \"digest\": \"98q\"\n   }'")
+			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"approved\": true,\n      \"digest\": \"3xr\"\n   }'")
 		}
 		if body.Digest != nil {
 			if utf8.RuneCountInString(*body.Digest) > 200 {

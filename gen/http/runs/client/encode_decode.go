@@ -3252,6 +3252,7 @@ func unmarshalStepStateResponseBodyToRunsStepState(v *StepStateResponseBody) *ru
 		Title:         *v.Title,
 		Status:        *v.Status,
 		ExpectFailure: v.ExpectFailure,
+		ChildRun:      v.ChildRun,
 	}
 	if v.Result != nil {
 		res.Result = unmarshalToolResultResponseBodyToTypesToolResult(v.Result)
@@ -3309,6 +3310,16 @@ func unmarshalToolResultResponseBodyToTypesToolResult(v *ToolResultResponseBody)
 	}
 	if v.Question != nil {
 		res.Question = unmarshalQuestionResponseBodyToTypesQuestion(v.Question)
+	}
+	if v.ChildRuns != nil {
+		res.ChildRuns = make([]*types.RunLink, len(v.ChildRuns))
+		for i, val := range v.ChildRuns {
+			if val == nil {
+				res.ChildRuns[i] = nil
+				continue
+			}
+			res.ChildRuns[i] = unmarshalRunLinkResponseBodyToTypesRunLink(val)
+		}
 	}
 
 	return res

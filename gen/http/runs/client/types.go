@@ -138,6 +138,9 @@ type ResultResponseBody struct {
 	// it has ended
 	Status   *string               `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
 	Question *QuestionResponseBody `form:"question,omitempty" json:"question,omitempty" xml:"question,omitempty"`
+	// The runs in which an agent did the work, one for each attempt; absent for
+	// other tools
+	ChildRuns []*RunLinkResponseBody `form:"child_runs,omitempty" json:"child_runs,omitempty" xml:"child_runs,omitempty"`
 }
 
 // AnswerUnprocessableEntityResponseBody is the type of the "runs" service
@@ -1769,6 +1772,9 @@ type StepStateResponseBody struct {
 	// The failure that makes it right; absent when it has to succeed
 	ExpectFailure *string                 `form:"expect_failure,omitempty" json:"expect_failure,omitempty" xml:"expect_failure,omitempty"`
 	Result        *ToolResultResponseBody `form:"result,omitempty" json:"result,omitempty" xml:"result,omitempty"`
+	// The latest run that does, or did, its work: of an agent, or of a stage;
+	// absent for other tools
+	ChildRun *string `form:"child_run,omitempty" json:"child_run,omitempty" xml:"child_run,omitempty"`
 }
 
 // ToolResultResponseBody is used to define fields on response body types.
@@ -1797,6 +1803,9 @@ type ToolResultResponseBody struct {
 	// it has ended
 	Status   *string               `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
 	Question *QuestionResponseBody `form:"question,omitempty" json:"question,omitempty" xml:"question,omitempty"`
+	// The runs in which an agent did the work, one for each attempt; absent for
+	// other tools
+	ChildRuns []*RunLinkResponseBody `form:"child_runs,omitempty" json:"child_runs,omitempty" xml:"child_runs,omitempty"`
 }
 
 // ToolErrorResponseBody is used to define fields on response body types.
@@ -3088,6 +3097,16 @@ func NewResultToolResultOK(body *ResultResponseBody) *types.ToolResult {
 	if body.Question != nil {
 		v.Question = unmarshalQuestionResponseBodyToTypesQuestion(body.Question)
 	}
+	if body.ChildRuns != nil {
+		v.ChildRuns = make([]*types.RunLink, len(body.ChildRuns))
+		for i, val := range body.ChildRuns {
+			if val == nil {
+				v.ChildRuns[i] = nil
+				continue
+			}
+			v.ChildRuns[i] = unmarshalRunLinkResponseBodyToTypesRunLink(val)
+		}
+	}
 
 	return v
 }
@@ -3368,6 +3387,16 @@ func NewAnsweredUnprocessableEntity(body *AnswerUnprocessableEntityResponseBody,
 	if body.Question != nil {
 		v.Question = unmarshalQuestionResponseBodyToTypesQuestion(body.Question)
 	}
+	if body.ChildRuns != nil {
+		v.ChildRuns = make([]*types.RunLink, len(body.ChildRuns))
+		for i, val := range body.ChildRuns {
+			if val == nil {
+				v.ChildRuns[i] = nil
+				continue
+			}
+			v.ChildRuns[i] = unmarshalRunLinkResponseBodyToTypesRunLink(val)
+		}
+	}
 	res := &runs.Answered{
 		Result: v,
 	}
@@ -3422,6 +3451,16 @@ func NewAnsweredOK(body *AnswerOKResponseBody, outcome string) *runs.Answered {
 	}
 	if body.Question != nil {
 		v.Question = unmarshalQuestionResponseBodyToTypesQuestion(body.Question)
+	}
+	if body.ChildRuns != nil {
+		v.ChildRuns = make([]*types.RunLink, len(body.ChildRuns))
+		for i, val := range body.ChildRuns {
+			if val == nil {
+				v.ChildRuns[i] = nil
+				continue
+			}
+			v.ChildRuns[i] = unmarshalRunLinkResponseBodyToTypesRunLink(val)
+		}
 	}
 	res := &runs.Answered{
 		Result: v,
@@ -3770,6 +3809,16 @@ func NewApproveAnsweredUnprocessableEntity(body *ApproveUnprocessableEntityRespo
 	if body.Question != nil {
 		v.Question = unmarshalQuestionResponseBodyToTypesQuestion(body.Question)
 	}
+	if body.ChildRuns != nil {
+		v.ChildRuns = make([]*types.RunLink, len(body.ChildRuns))
+		for i, val := range body.ChildRuns {
+			if val == nil {
+				v.ChildRuns[i] = nil
+				continue
+			}
+			v.ChildRuns[i] = unmarshalRunLinkResponseBodyToTypesRunLink(val)
+		}
+	}
 	res := &runs.Answered{
 		Result: v,
 	}
@@ -3824,6 +3873,16 @@ func NewApproveAnsweredOK(body *ApproveOKResponseBody, outcome string) *runs.Ans
 	}
 	if body.Question != nil {
 		v.Question = unmarshalQuestionResponseBodyToTypesQuestion(body.Question)
+	}
+	if body.ChildRuns != nil {
+		v.ChildRuns = make([]*types.RunLink, len(body.ChildRuns))
+		for i, val := range body.ChildRuns {
+			if val == nil {
+				v.ChildRuns[i] = nil
+				continue
+			}
+			v.ChildRuns[i] = unmarshalRunLinkResponseBodyToTypesRunLink(val)
+		}
 	}
 	res := &runs.Answered{
 		Result: v,
@@ -4827,6 +4886,13 @@ func ValidateResultResponseBody(body *ResultResponseBody) (err error) {
 			err = goa.MergeErrors(err, err2)
 		}
 	}
+	for _, e := range body.ChildRuns {
+		if e != nil {
+			if err2 := ValidateRunLinkResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
 	return
 }
 
@@ -4890,6 +4956,13 @@ func ValidateAnswerUnprocessableEntityResponseBody(body *AnswerUnprocessableEnti
 	if body.Question != nil {
 		if err2 := ValidateQuestionResponseBody(body.Question); err2 != nil {
 			err = goa.MergeErrors(err, err2)
+		}
+	}
+	for _, e := range body.ChildRuns {
+		if e != nil {
+			if err2 := ValidateRunLinkResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
 		}
 	}
 	return
@@ -4957,6 +5030,13 @@ func ValidateAnswerOKResponseBody(body *AnswerOKResponseBody) (err error) {
 			err = goa.MergeErrors(err, err2)
 		}
 	}
+	for _, e := range body.ChildRuns {
+		if e != nil {
+			if err2 := ValidateRunLinkResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
 	return
 }
 
@@ -5022,6 +5102,13 @@ func ValidateApproveUnprocessableEntityResponseBody(body *ApproveUnprocessableEn
 			err = goa.MergeErrors(err, err2)
 		}
 	}
+	for _, e := range body.ChildRuns {
+		if e != nil {
+			if err2 := ValidateRunLinkResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
 	return
 }
 
@@ -5085,6 +5172,13 @@ func ValidateApproveOKResponseBody(body *ApproveOKResponseBody) (err error) {
 	if body.Question != nil {
 		if err2 := ValidateQuestionResponseBody(body.Question); err2 != nil {
 			err = goa.MergeErrors(err, err2)
+		}
+	}
+	for _, e := range body.ChildRuns {
+		if e != nil {
+			if err2 := ValidateRunLinkResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
 		}
 	}
 	return
@@ -7156,6 +7250,13 @@ func ValidateToolResultResponseBody(body *ToolResultResponseBody) (err error) {
 	if body.Question != nil {
 		if err2 := ValidateQuestionResponseBody(body.Question); err2 != nil {
 			err = goa.MergeErrors(err, err2)
+		}
+	}
+	for _, e := range body.ChildRuns {
+		if e != nil {
+			if err2 := ValidateRunLinkResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
 		}
 	}
 	return

@@ -2089,6 +2089,7 @@ func marshalRunsStepStateToStepStateResponseBody(v *runs.StepState) *StepStateRe
 		Title:         v.Title,
 		Status:        v.Status,
 		ExpectFailure: v.ExpectFailure,
+		ChildRun:      v.ChildRun,
 	}
 	if v.Result != nil {
 		res.Result = marshalTypesToolResultToToolResultResponseBody(v.Result)
@@ -2148,6 +2149,16 @@ func marshalTypesToolResultToToolResultResponseBody(v *types.ToolResult) *ToolRe
 	}
 	if v.Question != nil {
 		res.Question = marshalTypesQuestionToQuestionResponseBody(v.Question)
+	}
+	if v.ChildRuns != nil {
+		res.ChildRuns = make([]*RunLinkResponseBody, len(v.ChildRuns))
+		for i, val := range v.ChildRuns {
+			if val == nil {
+				res.ChildRuns[i] = nil
+				continue
+			}
+			res.ChildRuns[i] = marshalTypesRunLinkToRunLinkResponseBody(val)
+		}
 	}
 
 	return res

@@ -138,6 +138,9 @@ type ResultResponseBody struct {
 	// it has ended
 	Status   *string               `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
 	Question *QuestionResponseBody `form:"question,omitempty" json:"question,omitempty" xml:"question,omitempty"`
+	// The runs in which an agent did the work, one for each attempt; absent for
+	// other tools
+	ChildRuns []*RunLinkResponseBody `form:"child_runs,omitempty" json:"child_runs,omitempty" xml:"child_runs,omitempty"`
 }
 
 // AnswerUnprocessableEntityResponseBody is the type of the "runs" service
@@ -1721,6 +1724,9 @@ type StepStateResponseBody struct {
 	// The failure that makes it right; absent when it has to succeed
 	ExpectFailure *string                 `form:"expect_failure,omitempty" json:"expect_failure,omitempty" xml:"expect_failure,omitempty"`
 	Result        *ToolResultResponseBody `form:"result,omitempty" json:"result,omitempty" xml:"result,omitempty"`
+	// The latest run that does, or did, its work: of an agent, or of a stage;
+	// absent for other tools
+	ChildRun *string `form:"child_run,omitempty" json:"child_run,omitempty" xml:"child_run,omitempty"`
 }
 
 // ToolResultResponseBody is used to define fields on response body types.
@@ -1749,6 +1755,9 @@ type ToolResultResponseBody struct {
 	// it has ended
 	Status   *string               `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
 	Question *QuestionResponseBody `form:"question,omitempty" json:"question,omitempty" xml:"question,omitempty"`
+	// The runs in which an agent did the work, one for each attempt; absent for
+	// other tools
+	ChildRuns []*RunLinkResponseBody `form:"child_runs,omitempty" json:"child_runs,omitempty" xml:"child_runs,omitempty"`
 }
 
 // ToolErrorResponseBody is used to define fields on response body types.
@@ -2220,6 +2229,16 @@ func NewResultResponseBody(res *types.ToolResult) *ResultResponseBody {
 	if res.Question != nil {
 		body.Question = marshalTypesQuestionToQuestionResponseBody(res.Question)
 	}
+	if res.ChildRuns != nil {
+		body.ChildRuns = make([]*RunLinkResponseBody, len(res.ChildRuns))
+		for i, val := range res.ChildRuns {
+			if val == nil {
+				body.ChildRuns[i] = nil
+				continue
+			}
+			body.ChildRuns[i] = marshalTypesRunLinkToRunLinkResponseBody(val)
+		}
+	}
 	return body
 }
 
@@ -2271,6 +2290,16 @@ func NewAnswerUnprocessableEntityResponseBody(res *runs.Answered) *AnswerUnproce
 	}
 	if res.Result.Question != nil {
 		body.Question = marshalTypesQuestionToQuestionResponseBody(res.Result.Question)
+	}
+	if res.Result.ChildRuns != nil {
+		body.ChildRuns = make([]*RunLinkResponseBody, len(res.Result.ChildRuns))
+		for i, val := range res.Result.ChildRuns {
+			if val == nil {
+				body.ChildRuns[i] = nil
+				continue
+			}
+			body.ChildRuns[i] = marshalTypesRunLinkToRunLinkResponseBody(val)
+		}
 	}
 	return body
 }
@@ -2324,6 +2353,16 @@ func NewAnswerOKResponseBody(res *runs.Answered) *AnswerOKResponseBody {
 	if res.Result.Question != nil {
 		body.Question = marshalTypesQuestionToQuestionResponseBody(res.Result.Question)
 	}
+	if res.Result.ChildRuns != nil {
+		body.ChildRuns = make([]*RunLinkResponseBody, len(res.Result.ChildRuns))
+		for i, val := range res.Result.ChildRuns {
+			if val == nil {
+				body.ChildRuns[i] = nil
+				continue
+			}
+			body.ChildRuns[i] = marshalTypesRunLinkToRunLinkResponseBody(val)
+		}
+	}
 	return body
 }
 
@@ -2376,6 +2415,16 @@ func NewApproveUnprocessableEntityResponseBody(res *runs.Answered) *ApproveUnpro
 	if res.Result.Question != nil {
 		body.Question = marshalTypesQuestionToQuestionResponseBody(res.Result.Question)
 	}
+	if res.Result.ChildRuns != nil {
+		body.ChildRuns = make([]*RunLinkResponseBody, len(res.Result.ChildRuns))
+		for i, val := range res.Result.ChildRuns {
+			if val == nil {
+				body.ChildRuns[i] = nil
+				continue
+			}
+			body.ChildRuns[i] = marshalTypesRunLinkToRunLinkResponseBody(val)
+		}
+	}
 	return body
 }
 
@@ -2427,6 +2476,16 @@ func NewApproveOKResponseBody(res *runs.Answered) *ApproveOKResponseBody {
 	}
 	if res.Result.Question != nil {
 		body.Question = marshalTypesQuestionToQuestionResponseBody(res.Result.Question)
+	}
+	if res.Result.ChildRuns != nil {
+		body.ChildRuns = make([]*RunLinkResponseBody, len(res.Result.ChildRuns))
+		for i, val := range res.Result.ChildRuns {
+			if val == nil {
+				body.ChildRuns[i] = nil
+				continue
+			}
+			body.ChildRuns[i] = marshalTypesRunLinkToRunLinkResponseBody(val)
+		}
 	}
 	return body
 }

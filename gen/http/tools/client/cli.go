@@ -38,7 +38,7 @@ func BuildCallPayload(toolsCallBody string, toolsCallTool string, toolsCallRun s
 	{
 		err = json.Unmarshal([]byte(toolsCallBody), &body)
 		if err != nil {
-			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "\"UmVydW0gaW52ZW50b3JlIHZvbHVwdGF0ZW0gaWQu\"")
+			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "\"UGxhY2VhdCByZXBlbGxlbmR1cyBudWxsYSBzaW1pbGlxdWUgbm9uIGNvbnNlcXVhdHVyIHV0Lg==\"")
 		}
 	}
 	var tool string

@@ -501,6 +501,9 @@ type ToolResultResponseBody struct {
 	// it has ended
 	Status   *string               `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
 	Question *QuestionResponseBody `form:"question,omitempty" json:"question,omitempty" xml:"question,omitempty"`
+	// The runs in which an agent did the work, one for each attempt; absent for
+	// other tools
+	ChildRuns []*RunLinkResponseBody `form:"child_runs,omitempty" json:"child_runs,omitempty" xml:"child_runs,omitempty"`
 }
 
 // ToolErrorResponseBody is used to define fields on response body types.
@@ -1017,6 +1020,16 @@ func NewCallResultUnprocessableEntity(body *CallUnprocessableEntityResponseBody,
 	if body.Question != nil {
 		v.Question = unmarshalQuestionResponseBodyToTypesQuestion(body.Question)
 	}
+	if body.ChildRuns != nil {
+		v.ChildRuns = make([]*types.RunLink, len(body.ChildRuns))
+		for i, val := range body.ChildRuns {
+			if val == nil {
+				v.ChildRuns[i] = nil
+				continue
+			}
+			v.ChildRuns[i] = unmarshalRunLinkResponseBodyToTypesRunLink(val)
+		}
+	}
 	res := &tools.CallResult{
 		Result: v,
 	}
@@ -1071,6 +1084,16 @@ func NewCallResultOK(body *CallOKResponseBody, outcome string) *tools.CallResult
 	}
 	if body.Question != nil {
 		v.Question = unmarshalQuestionResponseBodyToTypesQuestion(body.Question)
+	}
+	if body.ChildRuns != nil {
+		v.ChildRuns = make([]*types.RunLink, len(body.ChildRuns))
+		for i, val := range body.ChildRuns {
+			if val == nil {
+				v.ChildRuns[i] = nil
+				continue
+			}
+			v.ChildRuns[i] = unmarshalRunLinkResponseBodyToTypesRunLink(val)
+		}
 	}
 	res := &tools.CallResult{
 		Result: v,
@@ -1522,6 +1545,13 @@ func ValidateCallUnprocessableEntityResponseBody(body *CallUnprocessableEntityRe
 			err = goa.MergeErrors(err, err2)
 		}
 	}
+	for _, e := range body.ChildRuns {
+		if e != nil {
+			if err2 := ValidateRunLinkResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
 	return
 }
 
@@ -1584,6 +1614,13 @@ func ValidateCallOKResponseBody(body *CallOKResponseBody) (err error) {
 	if body.Question != nil {
 		if err2 := ValidateQuestionResponseBody(body.Question); err2 != nil {
 			err = goa.MergeErrors(err, err2)
+		}
+	}
+	for _, e := range body.ChildRuns {
+		if e != nil {
+			if err2 := ValidateRunLinkResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
 		}
 	}
 	return
@@ -2171,6 +2208,13 @@ func ValidateToolResultResponseBody(body *ToolResultResponseBody) (err error) {
 	if body.Question != nil {
 		if err2 := ValidateQuestionResponseBody(body.Question); err2 != nil {
 			err = goa.MergeErrors(err, err2)
+		}
+	}
+	for _, e := range body.ChildRuns {
+		if e != nil {
+			if err2 := ValidateRunLinkResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
 		}
 	}
 	return

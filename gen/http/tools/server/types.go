@@ -499,6 +499,9 @@ type ToolResultResponseBody struct {
 	// it has ended
 	Status   *string               `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
 	Question *QuestionResponseBody `form:"question,omitempty" json:"question,omitempty" xml:"question,omitempty"`
+	// The runs in which an agent did the work, one for each attempt; absent for
+	// other tools
+	ChildRuns []*RunLinkResponseBody `form:"child_runs,omitempty" json:"child_runs,omitempty" xml:"child_runs,omitempty"`
 }
 
 // ToolErrorResponseBody is used to define fields on response body types.
@@ -860,6 +863,16 @@ func NewCallUnprocessableEntityResponseBody(res *tools.CallResult) *CallUnproces
 	if res.Result.Question != nil {
 		body.Question = marshalTypesQuestionToQuestionResponseBody(res.Result.Question)
 	}
+	if res.Result.ChildRuns != nil {
+		body.ChildRuns = make([]*RunLinkResponseBody, len(res.Result.ChildRuns))
+		for i, val := range res.Result.ChildRuns {
+			if val == nil {
+				body.ChildRuns[i] = nil
+				continue
+			}
+			body.ChildRuns[i] = marshalTypesRunLinkToRunLinkResponseBody(val)
+		}
+	}
 	return body
 }
 
@@ -911,6 +924,16 @@ func NewCallOKResponseBody(res *tools.CallResult) *CallOKResponseBody {
 	}
 	if res.Result.Question != nil {
 		body.Question = marshalTypesQuestionToQuestionResponseBody(res.Result.Question)
+	}
+	if res.Result.ChildRuns != nil {
+		body.ChildRuns = make([]*RunLinkResponseBody, len(res.Result.ChildRuns))
+		for i, val := range res.Result.ChildRuns {
+			if val == nil {
+				body.ChildRuns[i] = nil
+				continue
+			}
+			body.ChildRuns[i] = marshalTypesRunLinkToRunLinkResponseBody(val)
+		}
 	}
 	return body
 }
