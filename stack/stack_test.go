@@ -1,7 +1,9 @@
 package stack
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -9,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -161,15 +164,17 @@ func history(t *testing.T, runID, name string) []*historypb.HistoryEvent {
 
 var (
 	identities = regexp.MustCompile(`("identity": +)"[^"]*"`)
+	encoded    = regexp.MustCompile(`"[A-Za-z0-9+/]{40,}={0,2}"`)
 	times      = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"`)
 )
 
-// anonymous takes out of a history which machine recorded it, and when: its time begins with the year 2001.
+// anonymous takes out of a history which machine recorded it, and when: its time begins with the year 2001. The clock of local activities
+// stands inside their markers.
 func anonymous(t *testing.T, text []byte) []byte {
 	t.Helper()
 	text = identities.ReplaceAll(text, []byte(`$1"recorded"`))
 	var shift time.Duration
-	return times.ReplaceAllFunc(text, func(quoted []byte) []byte {
+	move := func(quoted []byte) []byte {
 		at, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(quoted))
 		if err != nil {
 			t.Fatal(err)
@@ -178,6 +183,14 @@ func anonymous(t *testing.T, text []byte) []byte {
 			shift = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC).Sub(at)
 		}
 		return at.Add(shift).UTC().AppendFormat(nil, `"`+time.RFC3339Nano+`"`)
+	}
+	text = times.ReplaceAllFunc(text, move)
+	return encoded.ReplaceAllFunc(text, func(quoted []byte) []byte {
+		clear, err := base64.StdEncoding.DecodeString(string(quoted[1 : len(quoted)-1]))
+		if err != nil || !bytes.Contains(clear, []byte(`"ReplayTime":`)) {
+			return quoted
+		}
+		return strconv.AppendQuote(nil, base64.StdEncoding.EncodeToString(times.ReplaceAllFunc(clear, move)))
 	})
 }
 
