@@ -230,6 +230,9 @@ func (a *attempt) typeText(ctx context.Context) error {
 	return nil
 }
 
+// refocus is how often a field is given the focus again that it lost before anything was typed.
+const refocus = 3
+
 // enter fills the field: as an input method does; where the field takes nothing that way, key by key; where it cannot be typed into, by
 // setting its value.
 func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
@@ -243,6 +246,14 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 	before, err := a.holds(ctx, want)
 	if err != nil {
 		return err
+	}
+	for again := 0; again < refocus && !before.Focused; again++ { // a page that is starting up may move the focus on
+		if err := a.loc.frame.Eval(ctx, &s, "begin", a.loc.id, a.act.append); err != nil {
+			return err
+		}
+		if before, err = a.holds(ctx, want); err != nil {
+			return err
+		}
 	}
 	text := a.act.text
 	if text == "" {
@@ -268,6 +279,10 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 		return err
 	}
 	refused := after.Hash == before.Hash
+	if refused && before.Focused && !after.Focused {
+		return &tool.Failed{Failure: tool.WrongTarget, Dispatched: true, What: a.loc.words,
+			Message: fmt.Sprintf("While the text was typed, the focus went from %s to something else, which may have taken it.", a.loc.words)}
+	}
 	if !after.Same && body != "" && key != "" && !a.act.append { // only the real key was taken
 		alone, err := a.holds(ctx, key)
 		if err != nil {
@@ -362,6 +377,8 @@ type heldText struct {
 	Empty  bool `json:"empty"`
 	Length int  `json:"length"`
 	Hash   int  `json:"hash"`
+	// Focused: the field has the focus.
+	Focused bool `json:"focused"`
 }
 
 func (a *attempt) holds(ctx context.Context, text string) (heldText, error) {

@@ -240,3 +240,14 @@ func TestPress(t *testing.T) {
 	}
 	p.do("press", map[string]any{"key": "NoSuchKey"}).fails(t, tool.InvalidArguments)
 }
+
+// A page that moves the focus on when a field is first focused gets the text into the field all the same, and nowhere else.
+func TestStolenFocusIsTakenBack(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<label>Search <input id=q></label><label>Name <input id=n></label>
+		<script>n.addEventListener('focus', () => setTimeout(() => q.focus()), {once: true})</script>`)
+	p.do("type", typing("Name", "Ada Park")).must(t, tool.EffectConfirmed)
+	if p.truth("n.value") != "Ada Park" || p.truth("q.value") != "" {
+		t.Errorf("the field holds %q, the other one %q", p.truth("n.value"), p.truth("q.value"))
+	}
+}

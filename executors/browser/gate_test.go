@@ -186,3 +186,15 @@ func TestLostRecordIsNoProof(t *testing.T) {
 		t.Errorf("%v, %v", after.Values["effect"], err)
 	}
 }
+
+// A veil that holds nothing to act on may pass by itself, so it is waited for longer than a layer that asks for something.
+func TestPassingVeilIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<button onclick="window.n=(window.n||0)+1;out.textContent='done'">Go</button><p id=out></p>
+		<div id=veil style="position:fixed;inset:0;background:rgb(255 255 255/.8)">Checking…</div>
+		<script>document.getElementById('veil').addEventListener('mousedown', () => { window.hit = 1; }); setTimeout(() => veil.remove(), 1200)</script>`)
+	p.do("click", clickOn("Go")).must(t, tool.EffectConfirmed)
+	if p.truth("window.n") != "1" || p.truth("String(window.hit)") != "undefined" {
+		t.Errorf("clicks %s, on the veil %s", p.truth("window.n"), p.truth("String(window.hit)"))
+	}
+}

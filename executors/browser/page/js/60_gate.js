@@ -75,6 +75,12 @@ function layerOf(hit, e) {
   for (let p = hit; p && p.tagName !== 'BODY' && p.tagName !== 'HTML' && !contains(p, e); p = up(p)) layer = p;
   return layer;
 }
+// passing reports whether what is in the way may go by itself: a veil that says that the page is at work holds nothing to act on.
+function passing(hit, e) {
+  const acts = 'a[href],button,input,select,textarea,summary,[tabindex],[role=button],[role=link],[role=listbox],[role=option],[role=dialog],[role=alertdialog],[aria-modal=true],dialog';
+  const layer = layerOf(hit, e);
+  return !layer.matches(acts) && !layer.querySelector(acts) && !queryAll('dialog[open],[role=dialog],[role=alertdialog],[aria-modal=true]').some(visible);
+}
 function coverOf(hit, e) {
   const list = hit.closest && hit.closest('[role=listbox],[role=option],[role=grid][id],datalist,.pac-container,.autocomplete,.suggestions');
   const act = deepActive();
@@ -176,7 +182,7 @@ async function gate(o) {
         if (p.x !== undefined) return {id: number(keep(e)), x: p.x, y: p.y, box: p.box, words: describe(e), moved, ms: now() - since};
         if (p.out) { if (scrolled) return {failure: 'covered', words: describe(e), cover: {words: 'the edge of the page: it lies outside of what can be scrolled to', kind: '', close: null}}; scroll(e); scrolled = true; e.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'}); pulse.reset(); continue; }
         if (!centred) { centred = true; e.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'}); pulse.reset(); await frame(); continue; } // out from under a sticky header
-        if (now() - since >= (o.patience || 0)) return {failure: 'covered', words: describe(e), cover: p.cover ? coverOf(p.cover, e) : {words: 'nothing that can be named', kind: '', close: null}};
+        if (now() - since >= (o.patience || 0) * (p.cover && passing(p.cover, e) ? 6 : 1)) return {failure: 'covered', words: describe(e), cover: p.cover ? coverOf(p.cover, e) : {words: 'nothing that can be named', kind: '', close: null}};
       }
     }
     if (now() >= end) {

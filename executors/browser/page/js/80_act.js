@@ -22,12 +22,12 @@ function begin(id, append) {
   return {kind, set: false, value: kind === 'contenteditable' ? editableText(e) : e.value, focused: focusedOf(e)};
 }
 
-// holds is what a field holds now; for a password only whether it is the text that was meant.
+// holds is what a field holds now, and whether it has the focus; for a password only whether it is the text that was meant.
 function holds(id, text) {
   const e = alive(element(id));
   if (!e) return null;
   const v = fieldText(e);
-  return {same: v === text, empty: v === '', length: v.length, hash: hash(7, v)};
+  return {same: v === text, empty: v === '', length: v.length, hash: hash(7, v), focused: focusedOf(e)};
 }
 
 // editorHolds resolves to whether an editor comes to hold the text, within max ms: it draws its lines with the next frame.
