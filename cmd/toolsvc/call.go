@@ -30,11 +30,10 @@ func (c *callCmd) Run(ctx context.Context, common *Common, std streams) error {
 			return usage("read the payload: %w", err)
 		}
 	}
-	policy, err := c.policy()
+	req, err := c.request(payload)
 	if err != nil {
 		return err
 	}
-	req := tool.Request{CallID: tool.NewCallID(), RunID: c.InRun, Tool: c.Tool, Arguments: payload, Policy: &policy}
 	if err := c.check(req, common.lang(nil), std); err != nil { // before anything is started
 		return err
 	}
@@ -56,6 +55,14 @@ func (c *callCmd) Run(ctx context.Context, common *Common, std streams) error {
 	return printResult(std, res)
 }
 
+func (c *callCmd) request(payload []byte) (tool.Request, error) {
+	policy, err := c.policy()
+	if err != nil {
+		return tool.Request{}, err
+	}
+	return tool.Request{CallID: tool.NewCallID(), RunID: c.InRun, Tool: c.Tool, Arguments: payload, Policy: &policy}, nil
+}
+
 // check validates the call without starting anything; an invalid one is printed as the ToolResult that it is.
 func (c *callCmd) check(req tool.Request, lang string, std streams) error {
 	_, rejected, err := (&planner.Service{Registry: toolsets.Registry()}).Prepare(req, lang)
@@ -65,9 +72,12 @@ func (c *callCmd) check(req tool.Request, lang string, std streams) error {
 		return usage("%w", err)
 	case err != nil:
 		return err
-	case rejected != nil && !req.Policy.Repair.Reaches(tool.RepairModel): // a model or a person corrects it in the run
+	case rejected != nil && !req.Policy.Repair.Reaches(tool.RepairModel): // else a model or a person corrects it in the run
 		if err := writeJSON(std.out, rejected); err != nil {
 			return err
+		}
+		if rejected.RetryHint == nil { // refused for another reason than its arguments, by the policy for one
+			return usage("%s", rejected.Error.Message)
 		}
 		for _, i := range rejected.RetryHint.Fields().Issues {
 			fmt.Fprintln(std.err, "toolsvc:", i.Message)

@@ -14,7 +14,6 @@ import (
 
 	"toolsvc/gen/toolsets"
 	"toolsvc/planner"
-	"toolsvc/tool"
 )
 
 var updateReference = flag.Bool("update", false, "write docs/reference/commands.md anew")
@@ -222,7 +221,11 @@ func documented(t *testing.T, args []string) error {
 	switch name, _, _ := strings.Cut(parsed.Command(), " "); {
 	case name == "call" && c.Call.Payload != "-":
 		var out, errs bytes.Buffer
-		if err := c.Call.check(tool.Request{CallID: "c_doc", Tool: c.Call.Tool, Arguments: []byte(c.Call.Payload)}, "en", streams{&out, &errs}); err != nil {
+		req, err := c.Call.request([]byte(c.Call.Payload))
+		if err != nil {
+			return err
+		}
+		if err := c.Call.check(req, "en", streams{&out, &errs}); err != nil {
 			return fmt.Errorf("%w\n%s", err, errs.String())
 		}
 	case name == "tools" && c.Tools.Tool != "" && toolsets.Registry().Lookup(c.Tools.Tool) == nil:
@@ -288,13 +291,16 @@ scan:
 	for i := 0; i < len(s); i++ {
 		switch ch := s[i]; {
 		case ch == '\'' || ch == '"':
-			j := strings.IndexByte(s[i+1:], ch)
-			if j < 0 {
+			inWord = true
+			for i++; i < len(s) && s[i] != ch; i++ {
+				if ch == '"' && s[i] == '\\' && i+1 < len(s) {
+					i++
+				}
+				word.WriteByte(s[i])
+			}
+			if i == len(s) {
 				return nil, fmt.Errorf("the quote %c is not closed in %s", ch, s)
 			}
-			word.WriteString(s[i+1 : i+1+j])
-			inWord = true
-			i += 1 + j
 		case ch == '\\' && i+1 < len(s):
 			i++
 			word.WriteByte(s[i])
@@ -319,6 +325,7 @@ func TestShellWords(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string][]string{
 		`toolsvc call a.b '{"x": "y z"}' --run r_1  # a comment`: {"toolsvc", "call", "a.b", `{"x": "y z"}`, "--run", "r_1"},
+		`curl -d "{\"a\": \"$B\"}" x`:                            {"curl", "-d", `{"a": "$B"}`, "x"},
 		`A=1 bin/toolsvc tools | head`:                           {"bin/toolsvc", "tools"},
 		`x 'it'\''s' "a b"`:                                      {"x", "it's", "a b"},
 		`# only a comment`:                                       nil,

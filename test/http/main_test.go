@@ -17,12 +17,11 @@ import (
 
 	"toolsvc/examples/orders"
 	gen "toolsvc/examples/orders/gen/orders"
-	"toolsvc/examples/orders/gen/toolsets"
+	tools "toolsvc/examples/orders/gen/toolsets/orders"
 	"toolsvc/examples/orders/gen/toolsets/orders/executor"
 	"toolsvc/server"
 	"toolsvc/server/auth"
 	"toolsvc/stack"
-	"toolsvc/tool"
 )
 
 // The tokens of the toolsvc of these tests.
@@ -63,13 +62,8 @@ func run(m *testing.M) (code int, err error) {
 			return 1, err
 		}
 	}
-	var own []*tool.Spec
-	reg := toolsets.Registry()
-	for _, id := range reg.IDs() {
-		own = append(own, reg.Lookup(id))
-	}
 	parts, err = stack.Open(ctx, stack.Options{StateDir: filepath.Join(dir, "state"), Ephemeral: true, UIPort: -1,
-		Toolsets: []stack.Toolset{{Specs: own, Executor: executor.New(shop)}}})
+		Toolsets: []stack.Toolset{{Specs: tools.Specs(), Executor: executor.New(shop)}}})
 	if err != nil {
 		return 1, err
 	}
