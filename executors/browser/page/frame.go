@@ -38,22 +38,32 @@ type Frame struct {
 	main            runtime.ExecutionContextID
 	order           int
 	loading         bool
-	arrivals        [2]time.Time // when the two latest documents began; those of an iframe only
+	arrivals        [4]time.Time // when the latest documents began, the latest last; those of an iframe only
 }
 
 // restlessFor is how long ago the latest of two documents may have come for the frame to count as one that is being loaded again and again.
 const restlessFor = 2 * time.Second
 
 // Unrest is how long it is until the frame can be taken to keep its document: 0, unless it is an iframe whose document was replaced a
-// moment ago, and then half as long again as the one before it lasted.
+// moment ago.
 func (f *Frame) Unrest() time.Duration {
 	f.tab.mu.Lock()
 	defer f.tab.mu.Unlock()
-	before, last := f.arrivals[0], f.arrivals[1]
-	if before.IsZero() || last.Sub(before) > restlessFor {
-		return 0
+	return unrest(f.arrivals, time.Now())
+}
+
+// unrest is what is left of twice the longest that one of the latest documents lasted: a page that loads a frame by the clock does so now a
+// little earlier, now a little later.
+func unrest(arrivals [4]time.Time, now time.Time) time.Duration {
+	var longest time.Duration
+	for i := len(arrivals) - 1; i > 0 && !arrivals[i-1].IsZero(); i-- {
+		lasted := arrivals[i].Sub(arrivals[i-1])
+		if lasted > restlessFor {
+			break
+		}
+		longest = max(longest, lasted)
 	}
-	return max(0, last.Sub(before)*3/2-time.Since(last))
+	return max(0, 2*longest-now.Sub(arrivals[len(arrivals)-1]))
 }
 
 // frameEvent takes in what happens to frames and their contexts. The caller holds the lock.
@@ -115,7 +125,7 @@ func (t *Tab) frameEvent(ev devtools.Event) bool {
 			if e.Frame.ID == t.root {
 				t.log.navigated(e.Frame.LoaderID)
 			} else if f.url != "about:blank" && f.url != "about:srcdoc" {
-				f.arrivals = [2]time.Time{f.arrivals[1], time.Now()}
+				f.arrivals = [...]time.Time{f.arrivals[1], f.arrivals[2], f.arrivals[3], time.Now()}
 			}
 		}
 	case cdppage.NavigatedWithinDocument.Method:
