@@ -5,7 +5,7 @@ GO ?= go
 LDFLAGS := -s -w
 LANGUAGE ?= en
 
-.PHONY: help demo demo-pipeline test build serve gen deps check race fuzz bench-validate bench-heal bench-heal-full test-mcp bench-mcp clean
+.PHONY: help demo demo-pipeline test build serve gen deps check race fuzz bench-validate bench-heal bench-heal-full test-mcp bench-mcp prop-workspace bench-workspace clean
 
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -61,13 +61,7 @@ bench-heal: deps ## Every failure page, and a few runs of the published scenario
 bench-heal-full: deps ## All of it: every failure page 30 times, the scenarios 200 times; goes on where it was interrupted
 	@mkdir -p bin
 	$(GO) run ./bench/scenarios -n 200 -log bin/scenarios.jsonl
-	$(GO) run ./bench/heal -n 30
-
-prop-workspace: ## A thousand random sequences of file operations, failures and kills against the workspace's rollback
-	$(GO) test ./executors/workspace -run TestProperty -sequences 1000 -v -timeout 60m
-
-bench-workspace: ## Backups beside git stash and cp -a
-	$(GO) run ./bench/workspace
+	$(GO) run ./bench/heal -n 30 -log bin/heal.jsonl
 
 prop-workspace: ## A thousand random sequences of file operations, failures and kills against the workspace's rollback
 	$(GO) test ./executors/workspace -run TestProperty -sequences 1000 -v -timeout 60m

@@ -3,7 +3,8 @@
 //
 //	go run ./bench/heal -n 30
 //
-// It prints a table and, with -log, one JSON line a run. The exit status is 1 when a run with healing ended in another way than the case
+// It prints a table and, with -log, one JSON line a run; a run that is in the log already is not made again, so that the work goes on where it
+// was interrupted. The exit status is 1 when a run with healing ended in another way than the case
 // asks for, when anything wrong was done, or when anything was called a success that was none.
 package main
 
@@ -35,7 +36,7 @@ func main() {
 	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "runs at once")
 	flag.StringVar(&o.only, "only", "", "regular expression: only cases whose names match")
 	flag.StringVar(&o.mode, "mode", "both", "healing, single (one attempt a step), or both")
-	flag.StringVar(&o.log, "log", "", "file for one JSON line a run")
+	flag.StringVar(&o.log, "log", "", "file for one JSON line a run, which is gone on with when it is there")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -74,6 +75,8 @@ type trial struct {
 	Why          []string      `json:"why,omitempty"`
 	Message      string        `json:"message,omitempty"`
 	Run          string        `json:"run"`
+	// Broken says why the run could not be measured.
+	Broken string `json:"broken,omitempty"`
 }
 
 func run(ctx context.Context, o options, w io.Writer) (bool, error) {
@@ -90,9 +93,13 @@ func run(ctx context.Context, o options, w io.Writer) (bool, error) {
 		return false, err
 	}
 	defer site.Close() //nolint:errcheck // it served what it had to
+	var trials []trial
 	log := io.Discard
 	if o.log != "" {
-		f, err := os.Create(o.log)
+		if trials, err = readLog(o.log); err != nil {
+			return false, err
+		}
+		f, err := os.OpenFile(o.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 		if err != nil {
 			return false, err
 		}
@@ -105,22 +112,28 @@ func run(ctx context.Context, o options, w io.Writer) (bool, error) {
 			byRatio[max(c.PixelRatio, 1)] = append(byRatio[max(c.PixelRatio, 1)], c)
 		}
 	}
-	var trials []trial
+	trials = slices.DeleteFunc(trials, func(t trial) bool {
+		return !only.MatchString(t.Case) || !slices.Contains(modes, t.Healing) || t.Number > o.n
+	})
+	have := map[string]bool{}
+	for _, t := range trials {
+		have[t.key()] = true
+	}
 	for _, ratio := range []float64{1, 2} {
 		if len(byRatio[ratio]) == 0 {
 			continue
 		}
-		ts, err := measure(ctx, o, site, ratio, byRatio[ratio], modes, log)
-		if err != nil {
-			return false, err
-		}
+		ts, merr := measure(ctx, o, site, ratio, byRatio[ratio], modes, have, log)
 		trials = append(trials, ts...)
+		if err = merr; err != nil {
+			break // what was measured until then is still reported
+		}
 	}
-	return report(w, trials, o.n), nil
+	return report(w, trials, o.n) && err == nil, err
 }
 
 // measure runs the cases on one stack.
-func measure(ctx context.Context, o options, site *gym.Server, ratio float64, cases []gym.Case, modes []bool, log io.Writer) (trials []trial, err error) {
+func measure(ctx context.Context, o options, site *gym.Server, ratio float64, cases []gym.Case, modes []bool, have map[string]bool, log io.Writer) (trials []trial, err error) {
 	dir, err := os.MkdirTemp("", "toolsvc-heal-")
 	if err != nil {
 		return nil, err
@@ -139,8 +152,11 @@ func measure(ctx context.Context, o options, site *gym.Server, ratio float64, ca
 		wg.Go(func() {
 			for t := range jobs {
 				c := cases[slices.IndexFunc(cases, func(c gym.Case) bool { return c.Name == t.Case })]
-				if terr := t.make(ctx, s, site, c); terr != nil {
-					t.Why = append(t.Why, "could not be measured: "+terr.Error())
+				if terr := t.make(ctx, s, site, c); ctx.Err() != nil {
+					continue // interrupted: it is made another time
+				} else if terr != nil {
+					t.Broken, t.Right = terr.Error(), false
+					t.Why = append(t.Why, "could not be measured: "+t.Broken)
 				}
 				mu.Lock()
 				trials = append(trials, t)
@@ -156,8 +172,12 @@ feed:
 	for i := range o.n {
 		for _, c := range cases {
 			for _, healing := range modes {
+				t := trial{Case: c.Name, Healing: healing, Number: i + 1}
+				if have[t.key()] {
+					continue
+				}
 				select {
-				case jobs <- trial{Case: c.Name, Healing: healing, Number: i + 1}:
+				case jobs <- t:
 				case <-ctx.Done():
 					break feed
 				}
