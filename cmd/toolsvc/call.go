@@ -16,7 +16,7 @@ import (
 
 // callCmd makes one call.
 type callCmd struct {
-	Tool    tool.ID `arg:"" help:"The tool: browser.navigate."`
+	Tool    tool.ID `arg:"" predictor:"tool" help:"The tool: browser.navigate."`
 	Payload string  `arg:"" optional:"" default:"{}" help:"The payload as JSON; - reads it from standard input."`
 	InRun   string  `name:"run" help:"The run to call in; started when it is not there, and kept open." placeholder:"r_…"`
 	policyFlags
@@ -89,7 +89,7 @@ func (c *callCmd) check(req tool.Request, lang string, std streams) error {
 
 // toolsCmd shows the catalogue.
 type toolsCmd struct {
-	Tool tool.ID `arg:"" optional:"" help:"One tool, in full."`
+	Tool tool.ID `arg:"" optional:"" predictor:"tool" help:"One tool, in full."`
 	JSON bool    `name:"json" help:"As JSON."`
 }
 

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
 
 	"toolsvc/executors/terminal"
 )
@@ -63,6 +64,9 @@ type cli struct {
 	Memory memoryCmd `cmd:"" help:"Show, or erase, what is remembered of elements of pages that were acted on with success."`
 	Doctor doctorCmd `cmd:"" help:"Say what is there and what is missing, with the fix for each."`
 	Demo   demoCmd   `cmd:"" help:"Run the main job on a local page full of failures."`
+
+	Completion kongcompletion.Completion `cmd:"" help:"Say how bash, zsh or fish complete toolsvc's commands, flags and tools."`
+	Man        manCmd                    `cmd:"" help:"Write the manual page, in roff."`
 }
 
 // streams are where a command reads and writes.
@@ -96,6 +100,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		fmt.Fprintln(std.err, "toolsvc:", err)
 		return exitInfrastructure
 	}
+	completes(parser)
 	k, err := parser.Parse(args)
 	if status >= 0 {
 		return status
@@ -105,6 +110,9 @@ func run(ctx context.Context, args []string, std streams) int {
 		return exitUsage
 	}
 	err = k.Run(&c.Common)
+	if status >= 0 {
+		return status
+	}
 	var e *exit
 	switch {
 	case err == nil:

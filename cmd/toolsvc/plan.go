@@ -21,7 +21,7 @@ import (
 
 // runCmd runs a plan, of steps or of stages.
 type runCmd struct {
-	Plan      string            `arg:"" optional:"" help:"The plan's file; - for standard input."`
+	Plan      string            `arg:"" optional:"" predictor:"plan" help:"The plan's file; - for standard input."`
 	Goal      string            `help:"What is to be reached, in words: a model plans the calls. It needs GEMINI_API_KEY or --gemini-url."`
 	Var       map[string]string `help:"A variable of the plan: --var base=http://127.0.0.1:8090. May be repeated." short:"e"`
 	Resume    string            `help:"Watch a run that is there already, to its end." placeholder:"r_…"`
