@@ -88,7 +88,7 @@ func reference(app *kong.Application) string {
 		{0, "done; of `run`, `call` and `demo`: every step is verified"},
 		{exitFailed, "a step failed, or the command was interrupted"},
 		{exitUsage, "bad usage: an unknown flag, an invalid plan or payload, an unknown tool or run; nothing was started"},
-		{exitWaiting, "reserved for a run that waits for an answer; no command of this version ends with it"},
+		{exitWaiting, "the call, or the run, waits for an answer or an approval: `toolsvc answer` shows and answers it"},
 		{exitInfrastructure, "something that toolsvc needs is missing or failed: Temporal, Chromium, a port, the state directory"},
 	} {
 		p("| %d | %s |\n", s.status, s.means)

@@ -97,7 +97,8 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 		case <-ctx.Done():
 		}
 	}()
-	fmt.Fprintf(std.err, "HTTP      %s://%s\ngRPC      %s\nMCP       %s://%s/mcp\n", scheme(config), httpL.Addr(), grpcL.Addr(), scheme(config), httpL.Addr())
+	address := scheme(config) + "://" + httpL.Addr().String()
+	fmt.Fprintf(std.err, "Page      %s/\nHTTP      %s\ngRPC      %s\nMCP       %s/mcp\n", address, address, grpcL.Addr(), address)
 	if s.UIURL != "" {
 		fmt.Fprintf(std.err, "Temporal  %s\n", s.UIURL)
 	}
