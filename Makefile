@@ -13,7 +13,7 @@ help: ## What there is
 demo: deps build ## Run the main job on a local page full of failures, narrated (make demo LANGUAGE=ko)
 	@bin/toolsvc --lang $(LANGUAGE) demo
 
-test: deps check ## Everything: formatting, vet, generated code, all tests; those with MCP clients from npm only after make mcp-deps
+test: test-deps check ## Everything: formatting, vet, generated code, all tests; those with MCP clients from npm only after make mcp-deps
 	$(GO) test -timeout 25m ./...
 
 check: ## Formatting, vet, and that gen/ is what the design says
@@ -44,6 +44,10 @@ mcp-deps: # The npm packages of test/mcp; says so where npm cannot be reached, a
 
 deps: ## Install Chromium and tesseract where they are missing
 	@scripts/deps.sh
+
+.PHONY: test-deps
+test-deps: # Those, and a PostgreSQL server for the tests of the store; without it they run with SQLite only, and say so
+	@scripts/deps.sh test
 
 bench-validate: ## Decode and validate payloads, beside encoding/json with Goa's validators and a JSON Schema engine
 	$(GO) test ./toolset/codegen -run '^$$' -bench Validate

@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
-# Installs what toolsvc needs beside Go: Chromium, and tesseract for reading pictures. Does nothing where both are there.
+# Installs what toolsvc needs beside Go: Chromium, and tesseract for reading pictures; with the argument "test" also what only tests and
+# `make topology` need: a PostgreSQL server, which they run in folders of their own. Does nothing where all is there.
 set -euo pipefail
 
 missing=()
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 command -v tesseract >/dev/null || missing+=(tesseract-ocr tesseract-ocr-eng)
 fc-list 2>/dev/null | grep -qi cjk || missing+=(fonts-noto-cjk fontconfig)
+if [ "${1:-}" = test ]; then
+  compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || command -v postgres >/dev/null || missing+=(postgresql)
+fi
 [ "${#missing[@]}" -eq 0 ] && exit 0
 
 if ! command -v apt-get >/dev/null; then

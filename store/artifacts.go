@@ -14,6 +14,7 @@ import (
 
 	"gocloud.dev/blob"
 	_ "gocloud.dev/blob/fileblob" // the scheme "file"
+	_ "gocloud.dev/blob/s3blob"   // the scheme "s3"
 	"gocloud.dev/gcerrors"
 
 	"toolsvc/tool"

@@ -16,8 +16,10 @@
 // last moments, never some in the middle.
 //
 // The tables live in one SQLite file in the state directory, in WAL mode, which several processes on one machine may use at once; it must
-// be a local file system. The SQL beyond schema.go and sqlite.go is portable. Artifacts live in a bucket of gocloud.dev/blob, by default a
-// folder beside the file.
+// be a local file system. Or they live in a schema of a PostgreSQL database ([Options.URL]), for several machines, with the same guarantees
+// (a loss of power loses nothing there that was confirmed, as far as the server keeps its word); what differs is in the two drivers,
+// sqlite.go and postgres.go, and every test runs against both. Artifacts live in a bucket of gocloud.dev/blob, by default a folder in the
+// state directory; several machines need one that they share (s3://…).
 //
 // Consumers declare the small interfaces they need; [*Store] satisfies them.
 package store

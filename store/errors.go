@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,16 +22,16 @@ var (
 	ErrMarked = errors.New("this attempt is marked as dispatched already")
 	// ErrKeyReused: the idempotency key belongs to a call with other arguments.
 	ErrKeyReused = errors.New("the idempotency key was used before with other arguments")
-	// ErrSchema: the state file was not written by this toolsvc or an earlier one.
-	ErrSchema = errors.New("the state file has another schema")
+	// ErrSchema: the store was not written by this toolsvc or an earlier one.
+	ErrSchema = errors.New("the store has another schema")
 	// ErrDiskFull: there is no room left; nothing was written.
-	ErrDiskFull = errors.New("the disk of the state directory is full: free some space and try again")
-	// ErrLocked: another process held the state file longer than the busy timeout; nothing was written.
-	ErrLocked = errors.New("another process holds the state file: try again, and look for a toolsvc that hangs")
+	ErrDiskFull = errors.New("the disk of the store is full: free some space and try again")
+	// ErrLocked: another process held the store longer than the busy timeout; nothing was written.
+	ErrLocked = errors.New("another process holds the store: try again, and look for a toolsvc that hangs")
 	// ErrCorrupt: what is stored is damaged.
 	ErrCorrupt = errors.New("the stored data is damaged")
-	// ErrUnavailable: the state directory or the bucket cannot be read or written.
-	ErrUnavailable = errors.New("the state directory or the artifact bucket cannot be used")
+	// ErrUnavailable: the state directory, the database or the bucket cannot be read or written.
+	ErrUnavailable = errors.New("the state directory, the database or the artifact bucket cannot be used")
 )
 
 func invalid(format string, args ...any) error {
@@ -68,5 +69,5 @@ func kindOf(err error) error {
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO):
 		return ErrUnavailable
 	}
-	return sqliteKind(err)
+	return cmp.Or(sqliteKind(err), postgresKind(err))
 }

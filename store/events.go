@@ -75,8 +75,10 @@ func (s *Store) AppendEvents(ctx context.Context, runID string, events []Event) 
 		if last == first {
 			return nil
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE runs SET last_id = $1 WHERE run_id = $2`, last, runID)
-		return err
+		if _, err := tx.ExecContext(ctx, `UPDATE runs SET last_id = $1 WHERE run_id = $2`, last, runID); err != nil {
+			return err
+		}
+		return s.driver.appended(ctx, tx, runID)
 	})
 	if err != nil {
 		return nil, s.explain(err, "append %d events to run %s", len(events), runID)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,7 +13,12 @@ import (
 
 func newStore(t *testing.T) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), t.TempDir(), Options{})
+	return newStoreIn(t, t.TempDir())
+}
+
+func newStoreIn(t *testing.T, dir string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), dir, Options{URL: URLFor(dir)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,6 +33,9 @@ func newStore(t *testing.T) *Store {
 // A full disk is an error that says so; nothing is half-stored, and everything goes on when there is room again.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
+	if PostgresURL != "" {
+		t.Skip("about SQLite's file")
+	}
 	s, ctx := newStore(t), t.Context()
 	data, err := json.Marshal(strings.Repeat("x", 100_000))
 	if err != nil {
@@ -79,6 +86,9 @@ func TestKindOfFileErrors(t *testing.T) {
 // What decides after a loss of power is flushed to the disk at each commit; SQLite calls that level 2.
 func TestDurability(t *testing.T) {
 	t.Parallel()
+	if PostgresURL != "" {
+		t.Skip("about SQLite's file")
+	}
 	s := newStore(t)
 	for name, c := range map[string]struct {
 		pool *sql.DB
@@ -98,8 +108,8 @@ func TestDurability(t *testing.T) {
 // Close waits for the transaction under way, which is stored whole.
 func TestCloseWaitsForTheWriter(t *testing.T) {
 	t.Parallel()
-	s := newStore(t)
-	dir := filepath.Dir(s.path)
+	dir := t.TempDir()
+	s := newStoreIn(t, dir)
 	began, goOn, wrote, closed := make(chan bool), make(chan bool), make(chan error, 1), make(chan error, 1)
 	go func() {
 		wrote <- s.write(t.Context(), s.events, func(tx *sql.Tx) error {
@@ -121,7 +131,7 @@ func TestCloseWaitsForTheWriter(t *testing.T) {
 	if err := errors.Join(<-wrote, <-closed); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Open(t.Context(), dir, Options{})
+	again, err := Open(t.Context(), dir, Options{URL: URLFor(dir)})
 	if err != nil {
 		t.Fatal(err)
 	}

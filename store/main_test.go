@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"toolsvc/store"
+	"toolsvc/store/postgrestest"
 )
 
 // The test binary runs itself again as another process that writes to the same state directory.
@@ -23,12 +25,13 @@ const (
 	envDir  = "STORE_TEST_DIR"
 	envName = "STORE_TEST_NAME"
 	envMany = "STORE_TEST_MANY" // 0: until killed
+	envURL  = "STORE_TEST_URL"  // "": SQLite
 )
 
 func TestMain(m *testing.M) {
 	role := os.Getenv(envRole)
 	if role == "" {
-		os.Exit(m.Run())
+		os.Exit(passes(m))
 	}
 	many, err := strconv.Atoi(os.Getenv(envMany))
 	if err == nil {
@@ -40,10 +43,48 @@ func TestMain(m *testing.M) {
 	}
 }
 
+// passes runs all tests twice: with SQLite, and with PostgreSQL where this machine has it.
+func passes(m *testing.M) (code int) {
+	code = m.Run()
+	pg, err := postgrestest.Start(context.Background())
+	if errors.Is(err, postgrestest.ErrNotInstalled) {
+		fmt.Println("PostgreSQL's pass is left out:", err)
+		return code
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	defer func() {
+		if err := pg.Stop(); err != nil {
+			fmt.Println(err)
+			code = max(code, 1)
+		}
+	}()
+	fmt.Println("the same with PostgreSQL:")
+	store.PostgresURL = pg.URL
+	return max(code, m.Run())
+}
+
+// onlySQLite skips what is about files in PostgreSQL's pass, and onlyPostgres the other way round.
+func onlySQLite(t *testing.T) {
+	t.Helper()
+	if store.PostgresURL != "" {
+		t.Skip("about SQLite's file")
+	}
+}
+
+func onlyPostgres(t *testing.T) {
+	t.Helper()
+	if store.PostgresURL == "" {
+		t.Skip("about PostgreSQL")
+	}
+}
+
 // writer writes until it has written many times, and prints a line for each write that the store has confirmed.
 func writer(role, dir, name string, many int) error {
 	ctx := context.Background()
-	s, err := store.Open(ctx, dir, store.Options{})
+	s, err := store.Open(ctx, dir, store.Options{URL: os.Getenv(envURL)})
 	if err != nil {
 		return err
 	}
@@ -95,7 +136,7 @@ func start(t *testing.T, role, dir, name string, many int) *process {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), envRole+"="+role, envDir+"="+dir, envName+"="+name, envMany+"="+strconv.Itoa(many))
+	cmd.Env = append(os.Environ(), envRole+"="+role, envDir+"="+dir, envName+"="+name, envMany+"="+strconv.Itoa(many), envURL+"="+store.URLFor(dir))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -168,6 +209,7 @@ func open(t testing.TB, dir string, options ...store.Options) *store.Store {
 	if len(options) > 0 {
 		o = options[0]
 	}
+	o.URL = cmp.Or(o.URL, store.URLFor(dir))
 	s, err := store.Open(t.Context(), dir, o)
 	if err != nil {
 		t.Fatal(err)

@@ -1,10 +1,12 @@
 package store_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,11 +20,18 @@ import (
 // raw opens the file beside the store, as another program would.
 func raw(t *testing.T, dir string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(dir, store.FileName))
+	driver, source := "sqlite", filepath.Join(dir, store.FileName)
+	if url := store.URLFor(dir); url != "" {
+		driver, source = "pgx", url
+	}
+	db, err := sql.Open(driver, source)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
+	if driver == "pgx" {
+		execSQL(t, db, "CREATE SCHEMA IF NOT EXISTS "+store.SchemaFor(dir))
+	}
 	return db
 }
 
@@ -35,6 +44,7 @@ func execSQL(t *testing.T, db *sql.DB, statement string) {
 
 func TestOpenAgainFindsEverything(t *testing.T) {
 	t.Parallel()
+	onlySQLite(t)
 	dir := filepath.Join(t.TempDir(), "not there yet", "50% of #1 ? & 상태")
 	s := open(t, dir)
 	appendNotes(t, s, "r", "k1", "k2")
@@ -52,6 +62,7 @@ func TestOpenAgainFindsEverything(t *testing.T) {
 
 func TestStateIsPrivate(t *testing.T) {
 	t.Parallel()
+	onlySQLite(t)
 	dir := filepath.Join(t.TempDir(), "state")
 	s := open(t, dir)
 	appendNotes(t, s, "r", "k1")
@@ -75,7 +86,7 @@ func TestManyOpenTheSameNewFile(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 6 {
 		wg.Go(func() {
-			s, err := store.Open(t.Context(), dir, store.Options{})
+			s, err := store.Open(t.Context(), dir, store.Options{URL: store.URLFor(dir)})
 			if err != nil {
 				t.Error(err)
 				return
@@ -91,11 +102,12 @@ func TestManyOpenTheSameNewFile(t *testing.T) {
 
 func TestOpenRefusesWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	type spoilt struct {
 		spoil func(*testing.T, string)
 		want  error
 		say   string
-	}{
+	}
+	cases := map[string]spoilt{
 		"newer schema": {func(t *testing.T, dir string) {
 			open(t, dir)
 			execSQL(t, raw(t, dir), `UPDATE schema_version SET version = 99`)
@@ -107,6 +119,8 @@ func TestOpenRefusesWhatItDoesNotKnow(t *testing.T) {
 		"another program's": {func(t *testing.T, dir string) {
 			execSQL(t, raw(t, dir), `CREATE TABLE bookmarks (url TEXT)`)
 		}, store.ErrSchema, "another program"},
+	}
+	files := map[string]spoilt{
 		"no database": {func(t *testing.T, dir string) {
 			if err := os.WriteFile(filepath.Join(dir, store.FileName), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 				t.Fatal(err)
@@ -117,17 +131,21 @@ func TestOpenRefusesWhatItDoesNotKnow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, nil, "is a directory"},
-	} {
+	}
+	if store.PostgresURL == "" {
+		maps.Copy(cases, files)
+	}
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			c.spoil(t, dir)
-			s, err := store.Open(t.Context(), dir, store.Options{})
+			s, err := store.Open(t.Context(), dir, store.Options{URL: store.URLFor(dir)})
 			if err == nil {
 				s.Close()
 				t.Fatal("it was opened")
 			}
-			if (c.want != nil && !errors.Is(err, c.want)) || !strings.Contains(err.Error(), c.say) || !strings.Contains(err.Error(), dir) {
+			if (c.want != nil && !errors.Is(err, c.want)) || !strings.Contains(err.Error(), c.say) || !strings.Contains(err.Error(), cmp.Or(map[bool]string{true: store.SchemaFor(dir)}[store.PostgresURL != ""], dir)) {
 				t.Errorf("the error is %v", err)
 			}
 		})
@@ -136,6 +154,7 @@ func TestOpenRefusesWhatItDoesNotKnow(t *testing.T) {
 
 func TestLockedByAnotherProgram(t *testing.T) {
 	t.Parallel()
+	onlySQLite(t)
 	dir := t.TempDir()
 	s := open(t, dir, store.Options{BusyTimeout: 30 * time.Millisecond})
 	appendNotes(t, s, "r", "k1")

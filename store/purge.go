@@ -28,7 +28,7 @@ type Purged struct {
 // was deleted so far.
 func (s *Store) Purge(ctx context.Context, before time.Time) (Purged, error) {
 	var total Purged
-	for _, step := range []func(context.Context, *sql.Tx, string) (Purged, bool, error){purgeRuns, s.purgeArtifacts} {
+	for _, step := range []func(context.Context, *sql.Tx, string) (Purged, bool, error){s.purgeRuns, s.purgeArtifacts} {
 		for more := true; more; {
 			var batch Purged
 			err := s.write(ctx, s.events, func(tx *sql.Tx) (err error) {
@@ -48,8 +48,8 @@ func (s *Store) Purge(ctx context.Context, before time.Time) (Purged, error) {
 	return total, s.explain(s.purgeStranded(ctx, before), "purge half-written artifacts older than %s", before.UTC().Format(time.RFC3339))
 }
 
-func purgeRuns(ctx context.Context, tx *sql.Tx, before string) (p Purged, more bool, err error) {
-	runs, err := texts(tx.QueryContext(ctx, `SELECT run_id FROM runs WHERE purged = 0 AND active_at < $1 ORDER BY active_at LIMIT $2`, before, purgeBatch))
+func (s *Store) purgeRuns(ctx context.Context, tx *sql.Tx, before string) (p Purged, more bool, err error) {
+	runs, err := texts(tx.QueryContext(ctx, `SELECT run_id FROM runs WHERE purged = 0 AND active_at < $1 ORDER BY active_at LIMIT $2`+s.driver.locking(), before, purgeBatch))
 	if err != nil {
 		return p, false, err
 	}
@@ -79,7 +79,7 @@ func purgeRuns(ctx context.Context, tx *sql.Tx, before string) (p Purged, more b
 
 // purgeArtifacts deletes the files inside the transaction that deletes their rows: see PutArtifact.
 func (s *Store) purgeArtifacts(ctx context.Context, tx *sql.Tx, before string) (p Purged, more bool, err error) {
-	digests, err := texts(tx.QueryContext(ctx, `SELECT digest FROM artifacts WHERE put_at < $1 ORDER BY put_at LIMIT $2`, before, purgeBatch))
+	digests, err := texts(tx.QueryContext(ctx, `SELECT digest FROM artifacts WHERE put_at < $1 ORDER BY put_at LIMIT $2`+s.driver.locking(), before, purgeBatch))
 	if err != nil {
 		return p, false, err
 	}

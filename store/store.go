@@ -19,8 +19,12 @@ const FileName = "toolsvc.db"
 
 // Options are the settings of a store; the zero value is right for one machine.
 type Options struct {
-	// BucketURL is where artifacts are kept, as gocloud.dev/blob spells it ("s3://…", "file:///…"; the driver of any scheme but file
-	// must be imported by the program). "" means the folder "artifacts" in the state directory.
+	// URL of a PostgreSQL database that several machines share: postgres://user:password@host:5432/database, with what libpq and pgx take
+	// besides (sslmode, search_path for another schema than DefaultSchema, pool_max_conns, statement_timeout …). "" means a SQLite file in
+	// the state directory.
+	URL string
+	// BucketURL is where artifacts are kept, as gocloud.dev/blob spells it ("s3://…", "file:///…"; the driver of any scheme but
+	// these two must be imported by the program). "" means the folder "artifacts" in the state directory.
 	BucketURL string
 	// BusyTimeout bounds the wait for another process that is writing, which a context does not cut short; 0 means 10 s.
 	BusyTimeout time.Duration
@@ -30,10 +34,11 @@ type Options struct {
 
 // Store is an open store. It is safe for concurrent use.
 type Store struct {
-	path string
-	now  func() time.Time
+	driver driver
+	path   string // which database it is, for people
+	now    func() time.Time
 
-	// Writers of this process take turns at writing, instead of polling each other's lock in SQLite.
+	// As many transactions of this process write at once as there is room for.
 	turn    chan struct{}
 	events  *sql.DB // commits survive a kill of the process
 	durable *sql.DB // commits survive a loss of power, too
@@ -47,17 +52,22 @@ type Store struct {
 	closed  error
 }
 
-// Open opens the store in the directory, which is created, readable by this user only, when it is not there. A schema of an earlier
+// Open opens the store: in the directory, or in the database of Options.URL with only artifacts in the directory. The directory is created, readable by this user only, when it is not there. A schema of an earlier
 // toolsvc is brought up to date; one of a later toolsvc is refused with [ErrSchema]. ctx bounds the opening only.
 func Open(ctx context.Context, dir string, options Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
+	d, err := newDriver(options.URL, dir, cmp.Or(options.BusyTimeout, 10*time.Second))
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
 	s := &Store{
-		path:    filepath.Join(dir, FileName),
+		driver:  d,
+		path:    d.name(),
 		now:     options.Now,
-		turn:    make(chan struct{}, 1),
+		turn:    make(chan struct{}, d.writers()),
 		closing: make(chan struct{}),
 	}
 	if s.now == nil {
@@ -74,7 +84,7 @@ func (s *Store) open(ctx context.Context, dir string, options Options) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if err := s.openSQLite(ctx, cmp.Or(options.BusyTimeout, 10*time.Second)); err != nil {
+	if err := s.driver.open(ctx, s); err != nil {
 		return err
 	}
 	return s.openBucket(ctx, dir, options.BucketURL)
@@ -85,7 +95,9 @@ func (s *Store) Close() error {
 	s.once.Do(func() {
 		close(s.closing)
 		s.hub.stop()
-		s.turn <- struct{}{} // and keeps it: nobody writes any more
+		for range cap(s.turn) {
+			s.turn <- struct{}{} // and keeps it: nobody writes any more
+		}
 		var errs []error
 		for _, db := range []*sql.DB{s.read, s.durable, s.events} {
 			if db != nil {
@@ -111,7 +123,7 @@ func (s *Store) isClosing() bool {
 	}
 }
 
-// write runs do in one transaction of the pool. Either all of it is stored, or nothing.
+// write runs do in one transaction of the pool. Either all of it is stored, or nothing. When it conflicts with another one, do runs again.
 func (s *Store) write(ctx context.Context, pool *sql.DB, do func(*sql.Tx) error) (err error) {
 	select {
 	case s.turn <- struct{}{}:
@@ -121,6 +133,18 @@ func (s *Store) write(ctx context.Context, pool *sql.DB, do func(*sql.Tx) error)
 	case <-s.closing:
 		return ErrClosed
 	}
+	for range maxConflicts {
+		if err = transact(ctx, pool, do); !again(err) {
+			break
+		}
+	}
+	return err
+}
+
+// maxConflicts bounds how often a transaction is made that others make impossible.
+const maxConflicts = 5
+
+func transact(ctx context.Context, pool *sql.DB, do func(*sql.Tx) error) error {
 	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {
 		return err

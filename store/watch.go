@@ -2,22 +2,15 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"iter"
 	"sync"
-	"time"
 )
 
-const (
-	// pollEvery is how often another process's writes are looked for while anybody watches.
-	pollEvery = 100 * time.Millisecond
-	// watchPage is how many events a watcher reads at once.
-	watchPage = 64
-)
+// watchPage is how many events a watcher reads at once.
+const watchPage = 64
 
 // Watch yields the events of the run with an ID above afterID, first those that are there, then those to come, each exactly once and in
-// order: at once when this process appends them, within about 100 ms when another one does. It ends, without an error, when ctx ends; an
+// order: at once when this process appends them, within about 100 ms when another one does (sooner with PostgreSQL, which notifies). It ends, without an error, when ctx ends; an
 // error is the last thing it yields ([ErrClosed] when the store is closed). A consumer that is slow holds up nobody.
 func (s *Store) Watch(ctx context.Context, runID string, afterID int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
@@ -79,7 +72,7 @@ func (h *hub) join(runID string) (woken <-chan struct{}, leave func()) {
 	if h.stopPoll == nil && !h.stopped {
 		ctx, cancel := context.WithCancel(context.Background())
 		h.stopPoll = cancel
-		h.polling.Go(func() { h.poll(ctx) })
+		h.polling.Go(func() { h.store.driver.follow(ctx, h) })
 	}
 	return ch, func() { h.leave(runID, ch) }
 }
@@ -121,45 +114,6 @@ func signal(ch chan struct{}) {
 	case ch <- struct{}{}:
 	default: // it is woken already
 	}
-}
-
-// poll wakes everyone when the database has changed, until ctx ends.
-func (h *hub) poll(ctx context.Context) {
-	var conn *sql.Conn
-	drop := func() error {
-		if conn == nil {
-			return nil
-		}
-		err := conn.Close()
-		conn = nil
-		return err
-	}
-	version := int64(-1)
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		now, err := int64(-1), error(nil)
-		if conn == nil {
-			conn, err = h.store.read.Conn(ctx) // versions can only be compared on one connection
-			version = -1
-		}
-		if err == nil {
-			now, err = dataVersion(ctx, conn)
-		}
-		if err != nil {
-			// The watchers will meet the same error when they read, and report it.
-			err = errors.Join(err, drop())
-		}
-		if err != nil || now != version {
-			version = now
-			h.wakeAll()
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-		}
-	}
-	_ = drop() // the connection goes back to its pool, or is gone; there is nothing to do about either
 }
 
 // stop ends polling for good.

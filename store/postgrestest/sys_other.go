@@ -1,0 +1,10 @@
+//go:build !linux
+
+package postgrestest
+
+import "syscall"
+
+// sysProcAttr makes the process another user's. A terminal's Ctrl-C is not for it.
+func sysProcAttr(as *syscall.Credential) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: as, Setpgid: true}
+}
