@@ -36,6 +36,10 @@ type Activities struct {
 	Verifier Verifier
 	// Repairer lets a model correct payloads; nil when there is no model.
 	Repairer repair.Repairer
+	// Worker names this worker among several that serve one Temporal, the same after a restart; "" when there is only one. Shared are the
+	// toolsets whose tools see the same world from every worker; what others see is with one of them.
+	Worker string
+	Shared map[string]bool
 	// RunURL leads to a run in Temporal's UI; nil when there is none.
 	RunURL func(workflowID string) string
 
@@ -57,7 +61,7 @@ func (a *Activities) Attempt(ctx context.Context, in AttemptInput) (Report, erro
 // Reconcile finds out what became of an attempt whose worker died. It only observes, so Temporal may repeat it.
 func (a *Activities) Reconcile(ctx context.Context, in AttemptInput) (Report, error) {
 	return a.with(ctx, in, func(ctx context.Context, at *attempter, exec tool.Executor, call *tool.Call, conds *verification.Conditions) Report {
-		return at.reconcile(ctx, exec, call, conds, in)
+		return at.reconcile(ctx, exec, call, conds, in, a.elsewhere(in))
 	})
 }
 
@@ -86,9 +90,17 @@ func (a *Activities) with(ctx context.Context, in AttemptInput, f func(context.C
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go beat(ctx)
+	if a.Worker != "" { // before anything is done, so that a run always knows whom it has lost
+		a.alive(ctx)
+	}
+	go a.beat(ctx)
 	at := &attempter{journal: a.Journal, artifacts: a.Artifacts, documents: a.Documents, verifier: a.Verifier, progress: func(ctx context.Context) { a.narrate(ctx, in.RunID, attemptVerifies(in)) }}
-	return f(ctx, at, exec, &tool.Call{ID: in.Step.CallID, RunID: in.RunID, Step: in.Number, Spec: spec, Args: payload, Raw: in.Step.Arguments}, conds), nil
+	rep = f(ctx, at, exec, &tool.Call{ID: in.Step.CallID, RunID: in.RunID, Step: in.Number, Spec: spec, Args: payload, Raw: in.Step.Arguments}, conds)
+	rep.Worker = a.Worker
+	if in.Lost != "" && rep.Record.Failure != "" && !rep.Record.Phase.Dispatched() {
+		rep.Record.Message += fmt.Sprintf(" The worker %s, which had the run's tab, is gone; the run goes on in an empty one.", in.Lost)
+	}
+	return rep, nil
 }
 
 // begun is the report of an attempt that has done nothing yet.
@@ -97,13 +109,13 @@ func begun(in AttemptInput) Report {
 }
 
 // beat reports the activity alive until ctx ends.
-func beat(ctx context.Context) {
+func (a *Activities) beat(ctx context.Context) {
 	t := time.NewTicker(heartbeatTimeout / 4)
 	defer t.Stop()
 	for {
 		select {
 		case <-t.C:
-			activity.RecordHeartbeat(ctx)
+			a.alive(ctx)
 		case <-ctx.Done():
 			return
 		}

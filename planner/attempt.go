@@ -305,8 +305,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// reconcile finds out, by observing only, what became of a dispatch whose attempt died.
-func (a *attempter) reconcile(ctx context.Context, exec tool.Executor, call *tool.Call, conds *verification.Conditions, in AttemptInput) Report {
+// reconcile finds out, by observing only, what became of a dispatch whose attempt died. Elsewhere says why that cannot be observed here; ""
+// when it can.
+func (a *attempter) reconcile(ctx context.Context, exec tool.Executor, call *tool.Call, conds *verification.Conditions, in AttemptInput, elsewhere string) Report {
 	start, class := time.Now(), in.Step.Class
 	rep := begun(in)
 	mark, marked, err := a.journal.Dispatch(ctx, call.ID, in.dispatch())
@@ -324,6 +325,10 @@ func (a *attempter) reconcile(ctx context.Context, exec tool.Executor, call *too
 	}
 	if in.After != "" {
 		lost.Failure, lost.Message = in.After, fmt.Sprintf("the attempt ended with %s after the dispatch, and what can be observed does not tell whether it had its effect", in.After)
+	}
+	if elsewhere != "" {
+		lost.Message += ": " + elsewhere
+		return rep.failed(ctx, lost)
 	}
 	rec, ok := exec.(tool.Reconciler)
 	if !ok {

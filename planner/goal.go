@@ -268,7 +268,7 @@ func (a *Activities) Plan(ctx context.Context, in TurnInput) (Planned, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go beat(ctx)
+	go a.beat(ctx)
 	start := PlanStart{RunID: in.RunID, Goal: in.Goal, Instructions: in.Instructions, Language: in.Language, Budget: in.Budget, NoQuestions: !in.Policy.Ask, Finalize: in.Finalize}
 	for _, id := range a.Registry.IDs() {
 		spec := a.Registry.Lookup(id)

@@ -85,6 +85,8 @@ type Input struct {
 	Single bool `json:"single,omitempty"`
 	// IdleMS ends a run that waits for calls after this long without one; [DefaultIdle] when 0.
 	IdleMS int64 `json:"idle_ms,omitempty"`
+	// Worker is the one that has the tabs and files that the run is to begin with; "" for any.
+	Worker string `json:"worker,omitempty"`
 	// Carried is the state of a run that goes on in a new history.
 	Carried *State `json:"carried,omitempty"`
 }
@@ -164,6 +166,8 @@ type State struct {
 	Asked        int   `json:"asked,omitempty"`
 	Tokens       int64 `json:"tokens,omitempty"`
 	OutputTokens int64 `json:"output_tokens,omitempty"`
+	// Worker is the one that has the run's tab, shells and files; "" where one worker serves all runs, or before the first attempt.
+	Worker string `json:"worker,omitempty"`
 	// Goal and Planning are those of a run with a goal.
 	Goal     string    `json:"goal,omitempty"`
 	Planning *Planning `json:"planning,omitempty"`
@@ -217,6 +221,10 @@ type AttemptInput struct {
 	Round int `json:"round,omitempty"`
 	// After is what the attempt ended with, where it ended after its dispatch without knowing what became of it; "" where its worker was lost.
 	After tool.Failure `json:"after,omitempty"`
+	// Worker is the one that made the attempt whose outcome is looked for, or may have made it; "" when that is not known. Lost is the one
+	// that had the run's tab before it was lost.
+	Worker string `json:"worker,omitempty"`
+	Lost   string `json:"lost,omitempty"`
 	// Verify and Threshold are those of the run's policy.
 	Verify    tool.VerifyMode `json:"verify,omitempty"`
 	Threshold float64         `json:"threshold,omitempty"`
@@ -246,4 +254,6 @@ type Report struct {
 	Proof string `json:"proof,omitempty"`
 	// Usage is what asking a model about it cost.
 	Usage gemini.Usage `json:"usage,omitzero"`
+	// Worker is the one that made the attempt; "" where one worker serves all runs.
+	Worker string `json:"worker,omitempty"`
 }

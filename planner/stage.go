@@ -101,14 +101,15 @@ type StageBegun struct {
 
 // stage makes one attempt at a stage: conditions, backup, the stage's own run, conditions, and rollback where they fail.
 func (r *run) stage(ctx workflow.Context, in AttemptInput, c *Conclusion) (Report, error) {
-	sctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+	opts := workflow.ActivityOptions{
 		StartToCloseTimeout: stageCheckLimit,
 		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 10 * time.Second, MaximumAttempts: 20},
 		Summary:             clip(fmt.Sprintf("stage %d/%d, attempt %d: check what must hold before %s, and back up", in.Number, in.Steps, in.Plan.Number, in.Step.Title)),
-	})
+	}
 	var begun StageBegun
-	err := workflow.ExecuteActivity(sctx, activityStageBegin, StageInput{Attempt: in, Open: c.Open}).Get(ctx, &begun)
+	err := r.there(ctx, opts, activityStageBegin, StageInput{Attempt: in, Open: c.Open}, &begun)
+	r.settles(begun.Report)
 	switch {
 	case err != nil && c.Open != nil:
 		r.abandon(ctx, StageInput{Attempt: in, Before: c.Open.Before, Open: c.Open})
@@ -146,13 +147,13 @@ func (r *run) endStage(ctx workflow.Context, in StageInput) (rep Report, err err
 	dctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	at := in.Attempt
-	ectx := workflow.WithActivityOptions(dctx, workflow.ActivityOptions{
+	opts := workflow.ActivityOptions{
 		StartToCloseTimeout: stageCheckLimit,
 		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 10 * time.Second, MaximumAttempts: 20},
 		Summary:             clip(fmt.Sprintf("stage %d/%d, attempt %d: check what must hold after %s", at.Number, at.Steps, at.Plan.Number, at.Step.Title)),
-	})
-	err = workflow.ExecuteActivity(ectx, activityStageEnd, in).Get(dctx, &rep)
+	}
+	err = r.there(dctx, opts, activityStageEnd, in, &rep)
 	return rep, err
 }
 
@@ -181,7 +182,7 @@ func (r *run) child(ctx workflow.Context, in AttemptInput, c *Conclusion) (Stage
 		pipeline.TokenBudget = max(1, r.tokensLeft())
 	}
 	ci := Input{RunID: StageRunID(r.in.RunID, in.Number, in.Plan.Number+MaxAttempts*in.Round), Kind: KindScript, Title: in.Step.Title, Language: r.in.Language,
-		Policy: within(st.Policy, pipeline), Steps: st.Steps, Parent: r.in.RunID, NoHealing: r.in.NoHealing}
+		Policy: within(st.Policy, pipeline), Steps: st.Steps, Parent: r.in.RunID, NoHealing: r.in.NoHealing, Worker: r.state.Worker}
 	if st.Goal != "" {
 		ci.Kind, ci.Goal, ci.Instructions = KindGemini, st.Goal, st.Instructions
 	}

@@ -169,9 +169,10 @@ func (a *Activities) look(ctx context.Context, needs tool.Needs, agent bool, mad
 func (a *Activities) StageBegin(ctx context.Context, in StageInput) (StageBegun, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go beat(ctx)
+	go a.beat(ctx)
 	at := in.Attempt
 	out := StageBegun{Report: begun(at)}
+	out.Report.Worker = a.Worker
 	fail := func(err error) (StageBegun, error) {
 		out.Report = out.Report.failed(ctx, err)
 		return out, nil
@@ -213,7 +214,7 @@ func (a *Activities) StageBegin(ctx context.Context, in StageInput) (StageBegun,
 func (a *Activities) StageEnd(ctx context.Context, in StageInput) (Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go beat(ctx)
+	go a.beat(ctx)
 	at, st := in.Attempt, in.Attempt.Step.Stage
 	rep := begun(at)
 	attempt := at.dispatch()

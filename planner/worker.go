@@ -12,6 +12,22 @@ import (
 // drain is how long a worker that is asked to stop lets its attempts go on.
 const drain = 30 * time.Second
 
+// maxOwn bounds the activities of runs that are with one worker; more would wait until their runs take it for lost.
+const maxOwn = 256
+
+// NewOwnWorker makes the second worker of a process that is one among several: it takes only what is meant for this one ([Activities.Worker]).
+func NewOwnWorker(c client.Client, a *Activities) worker.Worker {
+	w := worker.New(c, WorkerQueue(a.Worker), worker.Options{
+		DisableWorkflowWorker:              true,
+		MaxConcurrentActivityExecutionSize: maxOwn,
+		MaxConcurrentActivityTaskPollers:   4,
+		WorkerStopTimeout:                  drain,
+		MaxHeartbeatThrottleInterval:       heartbeatTimeout / 2,
+	})
+	registerActivities(w, a)
+	return w
+}
+
 // NewWorker makes a worker for runs and their activities. It does nothing before it is started.
 func NewWorker(c client.Client, a *Activities) worker.Worker {
 	w := worker.New(c, TaskQueue, worker.Options{
@@ -30,6 +46,10 @@ func NewWorker(c client.Client, a *Activities) worker.Worker {
 // Register registers the run's workflow and activities under their fixed names.
 func Register(w worker.Registry, a *Activities) {
 	w.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: WorkflowRun})
+	registerActivities(w, a)
+}
+
+func registerActivities(w worker.ActivityRegistry, a *Activities) {
 	w.RegisterActivityWithOptions(a.Attempt, activity.RegisterOptions{Name: activityAttempt})
 	w.RegisterActivityWithOptions(a.Reconcile, activity.RegisterOptions{Name: activityReconcile})
 	w.RegisterActivityWithOptions(a.Publish, activity.RegisterOptions{Name: activityPublish})
@@ -39,4 +59,5 @@ func Register(w worker.Registry, a *Activities) {
 	w.RegisterActivityWithOptions(a.StageEnd, activity.RegisterOptions{Name: activityStageEnd})
 	w.RegisterActivityWithOptions(a.Plan, activity.RegisterOptions{Name: activityPlan})
 	w.RegisterActivityWithOptions(a.Correct, activity.RegisterOptions{Name: activityCorrect})
+	w.RegisterActivityWithOptions(a.Release, activity.RegisterOptions{Name: activityRelease})
 }

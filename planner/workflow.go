@@ -41,6 +41,7 @@ type run struct {
 	question *PlannedQuestion     // of the planner, to be asked after the calls of its turn
 	noModel  bool                 // there is none to correct payloads
 	closed   bool
+	lost     string // the worker that had the run's tab, and is gone
 }
 
 // prepared is what the correction of a draft came to.
@@ -67,7 +68,7 @@ type narrow struct {
 // the update [UpdateCall], which returns the step's Result.
 func Run(ctx workflow.Context, in Input) (*State, error) {
 	r := &run{in: in, arrived: map[string]time.Time{}, index: map[string]int{}, ends: map[string]end{}, replies: map[string]*Reply{}, drafts: map[string]*prepared{},
-		state: State{RunID: in.RunID, Title: in.Title, Language: in.Language, Kind: in.Kind, Outcome: OutcomeRunning, Policy: in.Policy, Goal: in.Goal, Began: workflow.Now(ctx)}}
+		state: State{RunID: in.RunID, Title: in.Title, Language: in.Language, Kind: in.Kind, Outcome: OutcomeRunning, Policy: in.Policy, Goal: in.Goal, Began: workflow.Now(ctx), Worker: in.Worker}}
 	if in.Kind == KindGemini {
 		r.state.Planning = &Planning{Conversation: in.Conversation}
 	}
@@ -535,21 +536,22 @@ func (r *run) attemptOrStage(ctx workflow.Context, s Step, number int, plan tool
 // attempt makes one attempt; when the worker that made it is lost, what became of it is found out by observing.
 func (r *run) attempt(ctx workflow.Context, s Step, number int, plan tool.Plan, round int) (Report, error) {
 	in := AttemptInput{RunID: r.in.RunID, Language: r.in.Language, Step: s, Number: number, Steps: len(r.state.Steps), Plan: plan, Round: round, Verify: r.in.Policy.Verify, Threshold: r.in.Policy.Threshold}
-	limit, summary := in.limit(), in.summary()
-	actx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: limit,
+	in.Lost = r.lost
+	opts := workflow.ActivityOptions{
+		StartToCloseTimeout: in.limit(),
 		HeartbeatTimeout:    heartbeatTimeout,
 		WaitForCancellation: true,
 		RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1}, // Temporal never repeats an attempt; Decide does
-		Summary:             clip(summary),
-	})
+		Summary:             clip(in.summary()),
+	}
 	var rep Report
-	err := workflow.ExecuteActivity(actx, activityAttempt, in).Get(ctx, &rep)
+	err := r.there(ctx, opts, activityAttempt, in, &rep)
+	r.settles(rep)
 	if err == nil && !unresolved(rep.Record) {
 		return rep, nil
 	}
 	if err == nil { // it is known how far it came, but not what became of it: look
-		in.After = rep.Record.Failure
+		in.After, in.Worker = rep.Record.Failure, rep.Worker
 		seen, err := r.reconcile(ctx, in)
 		switch {
 		case err != nil && (temporal.IsCanceledError(err) || ctx.Err() != nil):
@@ -563,6 +565,10 @@ func (r *run) attempt(ctx workflow.Context, s Step, number int, plan tool.Plan, 
 	if temporal.IsCanceledError(err) || ctx.Err() != nil {
 		return rep, err
 	}
+	if in.Worker = lastSeen(err); in.Worker == "" {
+		in.Worker = r.state.Worker
+	}
+	r.state.Worker = in.Worker // it may come back, and finds its tab again
 	return r.reconcile(ctx, in)
 }
 
@@ -580,13 +586,13 @@ func unresolved(a tool.AttemptRecord) bool {
 
 // reconcile finds out, by observing, what became of an attempt.
 func (r *run) reconcile(ctx workflow.Context, in AttemptInput) (rep Report, err error) {
-	rctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+	opts := workflow.ActivityOptions{
 		StartToCloseTimeout: in.limit(),
 		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 10 * time.Second, MaximumAttempts: 20},
 		Summary:             clip("observe what became of " + in.summary()),
-	})
-	err = workflow.ExecuteActivity(rctx, activityReconcile, in).Get(ctx, &rep)
+	}
+	err = r.there(ctx, opts, activityReconcile, in, &rep)
 	return rep, err
 }
 
@@ -749,6 +755,7 @@ func (r *run) finish(ctx workflow.Context, cause error) {
 	if _, err := r.publish(dctx, Publication{Finished: r.state.Outcome, Verified: verified}); err != nil {
 		workflow.GetLogger(ctx).Error("publish the end of the run", "error", err)
 	}
+	r.release(dctx)
 }
 
 // clip keeps a summary within what Temporal accepts (200 bytes), at a rune boundary.

@@ -28,6 +28,7 @@ type world struct {
 	reconcile []AttemptInput
 	published []Publication
 	told      *memory
+	queue     string      // of the activity that is being played
 	real      *Activities // those that only decide and write are the real ones
 }
 
@@ -48,17 +49,20 @@ func newWorld(t *testing.T, answer, observe func(AttemptInput) (Report, error)) 
 		activityClose:     real.CloseQuestion,
 		activityCorrect:   real.Correct,
 		activityPlan:      real.Plan,
+		activityRelease:   real.Release,
 
 		activityStageBegin: real.StageBegin,
 		activityStageEnd:   real.StageEnd,
 	} {
 		w.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}
-	w.OnActivity(activityAttempt, mock.Anything, mock.Anything).Return(func(_ context.Context, in AttemptInput) (Report, error) {
+	w.OnActivity(activityAttempt, mock.Anything, mock.Anything).Return(func(ctx context.Context, in AttemptInput) (Report, error) {
+		w.queue = activity.GetInfo(ctx).TaskQueue
 		w.attempts = append(w.attempts, in)
 		return answer(in)
 	})
-	w.OnActivity(activityReconcile, mock.Anything, mock.Anything).Return(func(_ context.Context, in AttemptInput) (Report, error) {
+	w.OnActivity(activityReconcile, mock.Anything, mock.Anything).Return(func(ctx context.Context, in AttemptInput) (Report, error) {
+		w.queue = activity.GetInfo(ctx).TaskQueue
 		w.reconcile = append(w.reconcile, in)
 		return observe(in)
 	}).Maybe()
