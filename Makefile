@@ -5,7 +5,7 @@ GO ?= go
 LDFLAGS := -s -w
 LANGUAGE ?= en
 
-.PHONY: help demo demo-pipeline test build serve gen deps check race fuzz bench-validate bench-heal bench-heal-full test-mcp bench-mcp prop-workspace bench-workspace clean
+.PHONY: help demo demo-pipeline test build serve gen deps check race fuzz bench-validate bench-heal bench-heal-full test-mcp bench-mcp prop-workspace bench-workspace shots clean
 
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -66,6 +66,10 @@ bench-heal-full: deps ## All of it: every failure page 30 times, the scenarios 2
 	@mkdir -p bin
 	$(GO) run ./bench/scenarios -n 200 -log bin/scenarios.jsonl
 	$(GO) run ./bench/heal -n 30 -log bin/heal.jsonl
+
+shots: deps build ## The pictures of the documentation: the live page, and a real run there and in Temporal's UI
+	$(GO) run ./server/page/shots
+	$(GO) run ./bench/story
 
 prop-workspace: ## A thousand random sequences of file operations, failures and kills against the workspace's rollback
 	$(GO) test ./executors/workspace -run TestProperty -sequences 1000 -v -timeout 60m
