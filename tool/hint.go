@@ -158,6 +158,9 @@ func newHint(f HintFields) *RetryHint {
 	if err := f.validate(); err != nil {
 		panic("tool: " + err.Error()) // the constructors below make this impossible; a test walks through all of them
 	}
+	if r := f.Rollback; r != nil && r.FailedChecks == nil { // a list on every surface, also when nothing failed
+		f.Rollback = &RollbackNotice{Performed: r.Performed, RestoredTo: r.RestoredTo, FailedChecks: []string{}}
+	}
 	return &RetryHint{f}
 }
 

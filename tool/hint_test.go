@@ -157,3 +157,15 @@ func TestReasons(t *testing.T) {
 		t.Errorf("%d reasons: %q", len(rs), rs)
 	}
 }
+
+// A notice has a list of checks on every surface, also when none failed: events are written by encoding/json, answers by generated types.
+func TestRollbackNoticeHasAList(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(HintUnknown("shop.pay", "nobody knows", &RollbackNotice{RestoredTo: "unknown"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), `"failed_checks":[]`) {
+		t.Error(string(text))
+	}
+}

@@ -93,7 +93,7 @@ func judge(s seen) (broken [][2]string) {
 		case s.op.Kind != Open && s.effects != 1:
 			say(ruleTrue, "success with %d effects", s.effects)
 		}
-	} else if s.effects != 0 && saysNothing(r) && s.op.Kind != Write {
+	} else if s.effects != 0 && saysNothing(r, s.op.Kind.InFolder() || s.op.Kind == OrderFail || s.op.Kind == Order) && s.op.Kind != Write {
 		say(ruleNone, "%s (%s), and its effect is there", r.Error.Code, r.Error.Message)
 	}
 	if r.Error != nil && rolledBack(r) && s.op.Kind.InFolder() && s.changed != "" {
@@ -112,12 +112,13 @@ func judge(s seen) (broken [][2]string) {
 }
 
 // saysNothing reports whether a failure claims that the world is as before the call: every attempt was without effect, or was taken back.
-func saysNothing(r *tool.Result) bool {
+// covered tells that what is taken back covers the effect: what a command did outside of the workspace is beyond it, as its design says.
+func saysNothing(r *tool.Result, covered bool) bool {
 	if r.Error.Code == tool.OutcomeUnknown || r.RetryHint != nil && r.RetryHint.Reason() == tool.ReasonOutcomeUnknown {
 		return false
 	}
 	for _, a := range r.Attempts {
-		if a.Effect != tool.EffectNone && !a.RolledBack {
+		if a.Effect != tool.EffectNone && !(a.RolledBack && covered) {
 			return false
 		}
 	}
@@ -177,7 +178,7 @@ func agree(all, watched []event, state *runState, results map[string]*tool.Resul
 		case told[id] == nil:
 			say("no event tells the result of the call %s", id)
 		case !same(r, told[id]):
-			say("the caller got %s, and the event says %s", canonical(r), canonical(told[id]))
+			say("the caller and the event differ: %s", apart(canonical(r), canonical(told[id])))
 		}
 	}
 	if state == nil {
@@ -190,7 +191,7 @@ func agree(all, watched []event, state *runState, results map[string]*tool.Resul
 		if t := told[st.CallID]; t == nil {
 			say("no event tells the result of the step %s", st.CallID)
 		} else if !same(st.Result, t) {
-			say("the state has %s, and the event says %s", canonical(st.Result), canonical(t))
+			say("the state and the event differ: %s", apart(canonical(st.Result), canonical(t)))
 		}
 	}
 	if ended && (len(all) == 0 || all[len(all)-1].Kind != "run") {
@@ -208,4 +209,14 @@ func canonical(r *tool.Result) string {
 		return err.Error()
 	}
 	return string(text)
+}
+
+// apart shows where two texts part.
+func apart(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	from := max(0, n-80)
+	return fmt.Sprintf("…%s and …%s", clip(a[from:], 200), clip(b[from:], 200))
 }

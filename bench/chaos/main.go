@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"text/tabwriter"
@@ -182,9 +183,9 @@ func report(out io.Writer, o options, t *tally, played int, took time.Duration) 
 	for _, k := range slices.Sorted(maps.Keys(t.injected)) {
 		fmt.Fprintf(w, "%s\t%d\t%d\n", k, t.injected[k], t.landed[k])
 	}
-	fmt.Fprintln(w, "\noutcome\tcalls")
+	fmt.Fprintln(w, "\noutcome\tcalls\tin the latest one's words")
 	for _, k := range slices.Sorted(maps.Keys(t.outcomes)) {
-		fmt.Fprintf(w, "%s\t%d\n", k, t.outcomes[k])
+		fmt.Fprintf(w, "%s\t%d\t%s\n", k, t.outcomes[k], strings.Join(strings.Fields(t.messages[k]), " "))
 	}
 	fmt.Fprintln(w, "\nanswer\trequests")
 	for _, k := range slices.Sorted(maps.Keys(t.statuses)) {

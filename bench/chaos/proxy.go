@@ -4,6 +4,7 @@ package main
 
 import (
 	"io"
+	"log"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -34,7 +35,7 @@ func openFront(to string) (*front, error) {
 	}
 	f := &front{addr: l.Addr().String()}
 	p := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: to})
-	p.Transport, p.FlushInterval = plain.Transport, -1
+	p.Transport, p.FlushInterval, p.ErrorLog = plain.Transport, -1, log.New(io.Discard, "", 0)
 	p.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // as if there were no proxy
 	p.ModifyResponse = func(resp *http.Response) error {
 		// The start of a run takes no idempotency key: a client that loses its answer must not repeat it, and could only look for the run.

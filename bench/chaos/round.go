@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -28,7 +29,8 @@ const (
 // tally is what a round comes to.
 type tally struct {
 	injected, landed map[FaultKind]int
-	outcomes         map[string]int // "order: verified", "append: outcome_unknown"
+	outcomes         map[string]int    // "order: verified", "append: outcome_unknown"
+	messages         map[string]string // the latest words of each
 	statuses         map[int]int
 	calls, effects   int
 	replayed         int
@@ -37,7 +39,7 @@ type tally struct {
 }
 
 func newTally() *tally {
-	return &tally{injected: map[FaultKind]int{}, landed: map[FaultKind]int{}, outcomes: map[string]int{}, statuses: map[int]int{}}
+	return &tally{injected: map[FaultKind]int{}, landed: map[FaultKind]int{}, outcomes: map[string]int{}, messages: map[string]string{}, statuses: map[int]int{}}
 }
 
 func (t *tally) add(o *tally) {
@@ -50,6 +52,7 @@ func (t *tally) add(o *tally) {
 	for k, n := range o.outcomes {
 		t.outcomes[k] += n
 	}
+	maps.Copy(t.messages, o.messages)
 	for k, n := range o.statuses {
 		t.statuses[k] += n
 	}
@@ -418,8 +421,11 @@ func (w *world) audit(ctx context.Context, l *lived, t *tally, mu *sync.Mutex) (
 	mu.Lock()
 	defer mu.Unlock()
 	t.calls, t.effects, t.replayed = t.calls+calls, t.effects+effects, t.replayed+replayed
-	for _, o := range outcomes {
+	for i, o := range outcomes {
 		t.outcomes[o]++
+		if r := l.seen[i].result; r != nil && r.Error != nil {
+			t.messages[o] = clip(r.Error.Message, 160)
+		}
 	}
 	return broken
 }
