@@ -33,6 +33,10 @@ build: ## bin/toolsvc
 serve: deps build ## All surfaces on loopback, with an embedded Temporal
 	bin/toolsvc serve
 
+.PHONY: topology
+topology: test-deps build ## Several machines on this one: PostgreSQL, Temporal, two toolsvc, a proxy (docs/several-machines.md)
+	$(GO) run ./deploy/topology/try -program bin/toolsvc
+
 gen: ## Generate gen/ and docs/reference/tools.md from design/, and what the example generates from its own
 	$(GO) run ./tools/goagen
 	$(GO) run ./tools/docgen

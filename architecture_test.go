@@ -16,6 +16,7 @@ import (
 var layers = [][]string{
 	{"cmd"},
 	{"bench", "examples"},
+	{"deploy"},
 	{"stack"},
 	{"server", "temporalserver"},
 	{"planner"},

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/worker"
@@ -27,9 +28,15 @@ import (
 type Options struct {
 	// StateDir keeps everything: events, evidence, Temporal's database, the browser's profile. Created when missing, for this user only.
 	StateDir string
+	// StoreURL names a PostgreSQL database instead of a file in the state directory (see store.Options), and ArtifactsURL a bucket instead of a
+	// folder ("s3://…"). With a StoreURL the process is one among several, which share it, the Temporal, the bucket, and the sealing key
+	// ([SealKeyVariable]); each has a state directory of its own.
+	StoreURL, ArtifactsURL string
 	// TemporalAddress names a Temporal service ("host:port") to use instead of the embedded one. When empty, Temporal's own environment
 	// configuration (TEMPORAL_ADDRESS, TEMPORAL_PROFILE, …) is honoured, and without it the embedded server is used.
 	TemporalAddress string
+	// UIURL is where the UI of that Temporal is, for links to runs; "" when it has none.
+	UIURL string
 	// Namespace in Temporal; what the environment says, or "default", when empty.
 	Namespace string
 	// FrontendPort and UIPort of the embedded Temporal; 0 picks the ones used last, or free ones; a UIPort of -1 means no UI.
@@ -84,6 +91,9 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	if err := os.MkdirAll(o.StateDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the state directory: %w", err)
 	}
+	if err := shareable(o); err != nil {
+		return nil, err
+	}
 	reg, err := NewRegistry(o.Toolsets...)
 	if err != nil {
 		return nil, err
@@ -94,12 +104,16 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 			err = errors.Join(err, s.Close(context.WithoutCancel(ctx)))
 		}
 	}()
-	if s.Store, err = store.Open(ctx, o.StateDir, store.Options{}); err != nil {
+	if s.Store, err = store.Open(ctx, o.StateDir, store.Options{URL: o.StoreURL, BucketURL: o.ArtifactsURL}); err != nil {
 		return s, fmt.Errorf("open the store: %w", err)
 	}
 	s.onClose(func(context.Context) error { return s.Store.Close() })
 
 	if err := s.reachTemporal(ctx, o); err != nil {
+		return s, err
+	}
+	name, err := s.joinOthers(o)
+	if err != nil {
 		return s, err
 	}
 	model, err := openModel(o.Gemini)
@@ -135,23 +149,37 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 		return s, nil
 	}
 	s.onClose(s.Browser.Shutdown)
-	activities := &planner.Activities{Sealer: sealer, Registry: reg, Executors: executors, Journal: s.Store, Artifacts: s.Store, Events: s.Store, Log: s.Store, RunURL: runURL}
+	activities := &planner.Activities{Sealer: sealer, Registry: reg, Executors: executors, Journal: s.Store, Artifacts: s.Store, Events: s.Store, Log: s.Store, RunURL: runURL,
+		Worker: name, Shared: everywhere(o.Toolsets)}
 	useModel(activities, model)
 	work.use(activities)
-	w := planner.NewWorker(s.Client.Client, activities)
-	if err := w.Start(); err != nil {
-		return s, fmt.Errorf("start the worker: %w", err)
+	workers := []worker.Worker{planner.NewWorker(s.Client.Client, activities)}
+	if name != "" {
+		workers = append(workers, planner.NewOwnWorker(s.Client.Client, activities))
 	}
-	s.onClose(func(context.Context) error { stop(w); return nil })
+	for _, w := range workers {
+		if err := w.Start(); err != nil {
+			return s, fmt.Errorf("start the worker: %w", err)
+		}
+	}
+	s.onClose(func(context.Context) error { stop(workers); return nil })
 	return s, nil
 }
 
-func stop(w worker.Worker) { w.Stop() }
+// stop lets all of them drain at the same time.
+func stop(workers []worker.Worker) {
+	var draining sync.WaitGroup
+	for _, w := range workers {
+		draining.Go(w.Stop)
+	}
+	draining.Wait()
+}
 
 // reachTemporal finds the Temporal service: the one that was named, the one of a process that serves this state directory, or an
 // embedded one.
 func (s *Stack) reachTemporal(ctx context.Context, o Options) error {
 	dial := temporalclient.Options{Address: o.TemporalAddress, Namespace: o.Namespace, Logger: o.Logger}
+	s.UIURL = o.UIURL
 	own := false // a Temporal that belongs to toolsvc: its search attributes are there, and the environment does not matter
 	if o.TemporalAddress == "" && !temporalclient.Configured() {
 		ep, running, err := temporalclient.ReadEndpoint(temporalDir(o.StateDir))

@@ -14,8 +14,12 @@ import (
 // Common are the flags of every command.
 type Common struct {
 	StateDir        string  `help:"Where runs, evidence and Temporal's database are kept." default:"${state}" env:"TOOLSVC_STATE_DIR" type:"path"`
+	Store           string  `help:"PostgreSQL database that several machines share, as postgres://user:password@host:5432/database, instead of a file in the state directory. Better given by the variable, which no list of processes shows." env:"TOOLSVC_STORE" placeholder:"URL"`
+	Artifacts       string  `help:"Bucket for screenshots and evidence that several machines share (s3://bucket?region=…), instead of a folder in the state directory." env:"TOOLSVC_ARTIFACTS" placeholder:"URL"`
 	TemporalAddress string  `help:"Temporal service (host:port) instead of the embedded one. Temporal's own environment configuration is honoured too." env:"TOOLSVC_TEMPORAL_ADDRESS"`
 	Namespace       string  `help:"Temporal namespace." env:"TOOLSVC_TEMPORAL_NAMESPACE"`
+	TemporalUI      string  `name:"temporal-ui" help:"Where the UI of that Temporal service is, for links to runs." env:"TOOLSVC_TEMPORAL_UI" placeholder:"URL"`
+	MaxSessions     int     `help:"How many runs may have a browser tab at the same time; others wait, and are told so." default:"8" env:"TOOLSVC_MAX_SESSIONS"`
 	Lang            string  `help:"Language of the narration: en, ko or ja. The plan's, or en, when it is not given." enum:",en,ko,ja" default:"" env:"TOOLSVC_LANG"`
 	Chromium        string  `help:"The browser's program; found on the PATH when empty." env:"TOOLSVC_CHROMIUM"`
 	Scale           float64 `help:"Device pixels per CSS pixel of pages." default:"1" env:"TOOLSVC_SCALE"`
@@ -80,6 +84,10 @@ func (c *Common) workspace() string {
 // open puts toolsvc together, or attaches to the one that serves the state directory.
 func (c *Common) open(ctx context.Context, std streams, o stack.Options) (*stack.Stack, error) {
 	o.StateDir, o.TemporalAddress, o.Namespace = c.StateDir, c.TemporalAddress, c.Namespace
+	o.StoreURL, o.ArtifactsURL, o.UIURL = c.Store, c.Artifacts, c.TemporalUI
+	if o.MaxSessions == 0 {
+		o.MaxSessions = c.MaxSessions
+	}
 	o.ChromiumPath, o.DeviceScaleFactor, o.Logger = c.Chromium, c.Scale, c.logger(std)
 	o.Workspace = c.workspace()
 	o.Gemini.BaseURL, o.Gemini.Model = c.GeminiURL, c.GeminiModel

@@ -50,20 +50,21 @@ func usage(format string, args ...any) error {
 type cli struct {
 	Common
 
-	Serve  serveCmd  `cmd:"" help:"Serve all surfaces: HTTP and gRPC, with an embedded Temporal and its UI unless an address is given."`
-	MCP    mcpCmd    `cmd:"" name:"mcp" help:"Serve MCP on standard input and output, for a client that starts this program."`
-	Run    runCmd    `cmd:"" help:"Run a plan of steps, with narration. Exit status 0 only when every step is verified."`
-	Call   callCmd   `cmd:"" help:"Make one call. Narration goes to standard error, the ToolResult to standard output."`
-	Tools  toolsCmd  `cmd:"" help:"Show the catalogue of tools, or one tool."`
-	Runs   runsCmd   `cmd:"" help:"List the latest runs."`
-	Show   showCmd   `cmd:"" help:"Show one run: steps, attempts, verdicts."`
-	Answer answerCmd `cmd:"" help:"Answer a question of a run, or show its open questions."`
-	Pause  pauseCmd  `cmd:"" help:"Pause a run between two steps."`
-	Resume resumeCmd `cmd:"" help:"Let a paused run go on."`
-	Cancel cancelCmd `cmd:"" help:"Cancel a run."`
-	Memory memoryCmd `cmd:"" help:"Show, or erase, what is remembered of elements of pages that were acted on with success."`
-	Doctor doctorCmd `cmd:"" help:"Say what is there and what is missing, with the fix for each."`
-	Demo   demoCmd   `cmd:"" help:"Run the main job on a local page full of failures."`
+	Serve    serveCmd    `cmd:"" help:"Serve all surfaces: HTTP and gRPC, with an embedded Temporal and its UI unless an address is given."`
+	MCP      mcpCmd      `cmd:"" name:"mcp" help:"Serve MCP on standard input and output, for a client that starts this program."`
+	Run      runCmd      `cmd:"" help:"Run a plan of steps, with narration. Exit status 0 only when every step is verified."`
+	Call     callCmd     `cmd:"" help:"Make one call. Narration goes to standard error, the ToolResult to standard output."`
+	Tools    toolsCmd    `cmd:"" help:"Show the catalogue of tools, or one tool."`
+	Runs     runsCmd     `cmd:"" help:"List the latest runs."`
+	Show     showCmd     `cmd:"" help:"Show one run: steps, attempts, verdicts."`
+	Answer   answerCmd   `cmd:"" help:"Answer a question of a run, or show its open questions."`
+	Pause    pauseCmd    `cmd:"" help:"Pause a run between two steps."`
+	Resume   resumeCmd   `cmd:"" help:"Let a paused run go on."`
+	Cancel   cancelCmd   `cmd:"" help:"Cancel a run."`
+	Memory   memoryCmd   `cmd:"" help:"Show, or erase, what is remembered of elements of pages that were acted on with success."`
+	Temporal temporalCmd `cmd:"" help:"Serve Temporal alone, or ready a real cluster."`
+	Doctor   doctorCmd   `cmd:"" help:"Say what is there and what is missing, with the fix for each."`
+	Demo     demoCmd     `cmd:"" help:"Run the main job on a local page full of failures."`
 
 	Completion kongcompletion.Completion `cmd:"" help:"Say how bash, zsh or fish complete toolsvc's commands, flags and tools."`
 	Man        manCmd                    `cmd:"" help:"Write the manual page, in roff."`

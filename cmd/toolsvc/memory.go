@@ -79,7 +79,7 @@ func (c *memoryForgetCmd) Run(ctx context.Context, common *Common, std streams) 
 
 // memory opens the store of the state directory for its memory.
 func (c *Common) memory(ctx context.Context, do func(*memory.Memory) error) (err error) {
-	s, err := store.Open(ctx, c.StateDir, store.Options{})
+	s, err := store.Open(ctx, c.StateDir, store.Options{URL: c.Store, BucketURL: c.Artifacts})
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -23,6 +26,7 @@ type serveCmd struct {
 	HTTP       string   `name:"http" help:"HTTP address." default:"127.0.0.1:7070" env:"TOOLSVC_HTTP"`
 	GRPC       string   `name:"grpc" help:"gRPC address." default:"127.0.0.1:7071" env:"TOOLSVC_GRPC"`
 	UIPort     int      `help:"Port of Temporal's UI; 0 keeps the last one, -1 switches it off." default:"0"`
+	NoWorker   bool     `help:"Only answer; other processes that share the store and Temporal do the work." env:"TOOLSVC_NO_WORKER"`
 	EndBrowser bool     `help:"End the browser with the server. Otherwise it goes on, so that a restarted server finds its tabs again."`
 	MCPAsk     bool     `name:"mcp-ask" help:"Open questions also for MCP clients that cannot show them." env:"TOOLSVC_MCP_ASK"`
 	AllowHost  []string `help:"Host names under which a reverse proxy may reach the HTTP surface." env:"TOOLSVC_ALLOW_HOST"`
@@ -55,7 +59,7 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 			log.Error("end the MCP servers", "error", err)
 		}
 	}()
-	s, err := common.open(ctx, std, stack.Options{UIPort: c.UIPort, Ephemeral: c.EndBrowser, Toolsets: servers.toolsets})
+	s, err := common.open(ctx, std, stack.Options{UIPort: c.UIPort, Ephemeral: c.EndBrowser, NoWorker: c.NoWorker, Toolsets: servers.toolsets})
 	if err != nil {
 		return err
 	}
@@ -68,7 +72,7 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if s.Attached {
 		return &exit{exitInfrastructure, fmt.Errorf("another toolsvc serves %s already (Temporal at %s); end it first, or give another --state-dir", common.StateDir, s.TemporalAddress)}
 	}
-	key, err := mcp.LoadKey(common.StateDir)
+	key, err := mcpKey(common.StateDir)
 	if err != nil {
 		return &exit{exitInfrastructure, err}
 	}
@@ -110,6 +114,15 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 		return &exit{exitInfrastructure, cause}
 	}
 	return nil
+}
+
+// mcpKey is the key that signs what is carried through MCP clients. Where several processes share a sealing key, it is made of that, because an
+// answer may come back to another one.
+func mcpKey(stateDir string) ([]byte, error) {
+	if shared := os.Getenv(stack.SealKeyVariable); shared != "" {
+		return hkdf.Key(sha256.New, []byte(shared), nil, "toolsvc MCP signing key", 32)
+	}
+	return mcp.LoadKey(stateDir)
 }
 
 // listen takes an address.
