@@ -32,7 +32,7 @@ func (s *Stack) openWorkspace(o Options) (*work, error) {
 		return nil, fmt.Errorf("open the workspace %s: %w", o.Workspace, err)
 	}
 	s.onClose(func(context.Context) error { return ws.Close() })
-	docs, err := document.New(document.Options{Root: o.Workspace, Versions: s.Store})
+	docs, err := document.New(document.Options{Root: o.Workspace, Versions: s.Store, Editing: ws.Edit})
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,21 @@ type attempt struct {
 	settled    bool
 	// lost says why what a lost attempt wrote cannot be told from the rest: nothing is known of its places.
 	lost bool
+	// doneEditing ends what Options.Editing was told; nil when it was not.
+	doneEditing func()
+}
+
+// editing says that the file is about to be written, unless that was said before.
+func (a *attempt) editing(ctx context.Context) error {
+	if a.x.opts.Editing == nil || a.doneEditing != nil {
+		return nil
+	}
+	done, err := a.x.opts.Editing(ctx, a.call.RunID, a.call.ID, a.change.before.file.Path)
+	if err != nil {
+		return tool.Failf(tool.ToolUnavailable, "nothing was written: %w", err)
+	}
+	a.doneEditing = done
+	return nil
 }
 
 // fail names an error after the failure catalogue.
@@ -183,6 +198,9 @@ func (a *attempt) dispatch(ctx context.Context) error {
 		a.dispatched = true
 		return nil
 	}
+	if err := a.editing(ctx); err != nil {
+		return err
+	}
 	made, err := a.x.root.MakeFolders(a.change.before.file.Path)
 	if err != nil {
 		return err
@@ -233,4 +251,9 @@ func (a *attempt) settle(ctx context.Context) (tool.Outcome, error) {
 }
 
 // Close implements tool.Attempt.
-func (a *attempt) Close() error { return nil }
+func (a *attempt) Close() error {
+	if a.doneEditing != nil {
+		a.doneEditing()
+	}
+	return nil
+}

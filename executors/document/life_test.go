@@ -349,3 +349,40 @@ func TestConcurrentRuns(t *testing.T) {
 		t.Errorf("%d entries, %d were done", got, len(done))
 	}
 }
+
+// Who keeps backups of the workspace is told of every write before it happens, until it cannot be taken back any more; and can forbid it.
+func TestEditingIsTold(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t, map[string]string{"f.md": "# A\n"})
+	var told []string
+	open := 0
+	x := w.open(document.Options{Editing: func(_ context.Context, runID, callID, path string) (func(), error) {
+		if runID == "" || callID == "" || w.get(path) != "# A\n" {
+			t.Errorf("run %q, call %q, and the file is %q", runID, callID, w.get(path))
+		}
+		told, open = append(told, path), open+1
+		return func() { open-- }, nil
+	}})
+	r := w.callWith(x, hooks{afterDispatch: func() {
+		if open != 1 {
+			t.Errorf("%d edits are under way", open)
+		}
+	}}, "insert", `{"path":"f.md","position":"end","text":"more"}`)
+	if err := errors.Join(r.attempt.Close(), r.attempt.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 1 || told[0] != "f.md" || open > 0 {
+		t.Errorf("told of %v, %d under way", told, open)
+	}
+	told = nil
+	w.callWith(x, hooks{}, "read", `{"path":"f.md"}`)
+	if len(told) > 0 {
+		t.Errorf("told of %v by a call that only reads", told)
+	}
+	x = w.open(document.Options{Editing: func(context.Context, string, string, string) (func(), error) { return nil, errors.New("not now") }})
+	before := w.get("f.md")
+	w.callWith(x, hooks{}, "insert", `{"path":"f.md","position":"end","text":"never"}`).fails(t, tool.ToolUnavailable, "not now")
+	if w.get("f.md") != before {
+		t.Errorf("%q", w.get("f.md"))
+	}
+}

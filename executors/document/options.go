@@ -19,6 +19,9 @@ type Options struct {
 	// Versions keeps what was in files before and after they were written, for diff, and for a rollback after the process was lost. Without it
 	// only this process remembers, as far as its memory allows.
 	Versions Versions
+	// Editing is told before a call writes a file, whose path is from the workspace's root, and done when it will not write it any more, also to
+	// take it back. When it fails, nothing is written. May be nil.
+	Editing func(ctx context.Context, runID, callID, path string) (done func(), err error)
 	// MaxFile bounds the files that are read and written, in bytes; 8 MiB when 0.
 	MaxFile int64
 	// FileMode is that of new files; 0644 when 0.

@@ -15,6 +15,11 @@ import (
 
 // Rollback implements tool.Attempt: it restores what was there, when the file still is what was written.
 func (a *attempt) Rollback(ctx context.Context) (tool.Rollback, error) {
+	if a.wrote && !a.lost { // a rollback writes, too, also that of an attempt which another process made
+		if err := a.editing(ctx); err != nil {
+			return tool.Rollback{}, err
+		}
+	}
 	rb, err := a.rollback()
 	return rb, a.fail(ctx, err)
 }

@@ -76,9 +76,13 @@ func (w *Workspace) begin(ctx context.Context, runID, callID string, attempt int
 		return "", err
 	}
 	defer w.leave()
+	edits := w.editing() // the later ones wait for their turn, and find the record
 	rec := w.attempts[string(token)]
 	if rec != nil && rec.Stage == stageBegun {
 		rec.Lost = time.Time{}
+		for _, e := range edits {
+			rec.disown(e)
+		}
 		w.startPulse()
 		return token, w.save(token, rec)
 	}
@@ -90,6 +94,9 @@ func (w *Workspace) begin(ctx context.Context, runID, callID string, attempt int
 		return "", fmt.Errorf("back up %s before the attempt: %w", w.opt.Root, err)
 	}
 	rec = &record{RunID: runID, CallID: callID, Attempt: attempt, Began: time.Now().UTC(), Stage: stageBegun, Before: name, Lasting: lasting}
+	for _, e := range edits {
+		rec.disown(e)
+	}
 	if err := w.save(token, rec); err != nil {
 		return "", fmt.Errorf("record the backup before the attempt: %w", err)
 	}

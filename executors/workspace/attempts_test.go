@@ -307,3 +307,69 @@ func TestNestedAttempts(t *testing.T) {
 	}
 	samePicture(t, "after the stage's rollback", before, picture(t, root))
 }
+
+// What another call writes while an attempt is under way is not taken back with it: neither when the edit begins first, nor when the attempt
+// does. Within one run, or when the edit is over before the attempt begins, nothing is in the way.
+func TestEditsOfOthersStay(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	edit := func(t *testing.T, w *Workspace, run string) (done func()) {
+		t.Helper()
+		done, err := w.Edit(ctx, run, "c_edit", "doc.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	for _, c := range []struct {
+		name, run string
+		refused   bool
+		do        func(t *testing.T, w *Workspace, root, run string) Token
+	}{
+		{"during the attempt", "r_other", true, func(t *testing.T, w *Workspace, root, run string) Token {
+			token := begin(t, w, "r_1", "c_1")
+			done := edit(t, w, run)
+			sh(t, root, `echo verified >> doc.md`)
+			done()
+			return token
+		}},
+		{"begun before the attempt", "r_other", true, func(t *testing.T, w *Workspace, root, run string) Token {
+			done := edit(t, w, run)
+			token := begin(t, w, "r_1", "c_1")
+			sh(t, root, `echo verified >> doc.md`)
+			done()
+			return token
+		}},
+		{"over before the attempt", "r_other", false, func(t *testing.T, w *Workspace, root, run string) Token {
+			done := edit(t, w, run)
+			sh(t, root, `echo verified >> doc.md`)
+			done()
+			return begin(t, w, "r_1", "c_1")
+		}},
+		{"in a run of the attempt's own", "r_1-s1", false, func(t *testing.T, w *Workspace, root, run string) Token {
+			token := begin(t, w, "r_1", "c_1")
+			done := edit(t, w, run)
+			sh(t, root, `echo inner >> doc.md`)
+			done()
+			return token
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w, root := opened(t, somewhere)
+			sh(t, root, `echo start > doc.md`)
+			token := c.do(t, w, root, c.run)
+			sh(t, root, `echo x > left`)
+			observe(t, w, token)
+			why := refusal(t, w, token)
+			if (why != "") != c.refused || c.refused && !strings.Contains(why, "c_edit") {
+				t.Errorf("refused: %q", why)
+			}
+			if c.refused {
+				sh(t, root, `grep -q verified doc.md`)
+			} else {
+				sh(t, root, `! grep -q inner doc.md && ! test -e left`)
+			}
+		})
+	}
+}

@@ -33,6 +33,7 @@ type Workspace struct {
 	trees      []cached
 	snapshots  map[string]*Snapshot
 	attempts   map[string]*record
+	edits      edits
 	recovered  []Recovery
 	written    int64 // bytes of backups when the garbage was last collected
 	pulse      *pulse
