@@ -30,26 +30,30 @@ type attempt struct {
 	key     string // names the attempt in the page's world: CALL/NUMBER
 	release func()
 
-	begun      page.Mark
-	elements   int // of the page, when the target was last looked for
-	loc        *located
-	recalled   *recollection
-	notes      []string
-	shot       []byte // the latest picture from before the dispatch
-	rest       rest   // what the pictures showed to be restless
-	before     *sight
-	dispatched bool
-	sent       page.Mark // immediately before the dispatch
-	skipped    string    // why nothing had to be dispatched
-	work       work
-	facts      facts
-	shown      []string               // errors that were visible at any look since the dispatch, gone again or not
-	records    map[*page.Frame]report // the latest record of each frame: a document that is replaced takes its own with it
-	otherTab   bool                   // something changed in another tab of the run since the dispatch
-	settled    bool
-	fixed      bool // the facts come from a reconciliation, and are not weighed again
-	result     any
-	closed     bool
+	begun       page.Mark
+	elements    int // of the page, when the target was last looked for
+	loc         *located
+	recalled    *recollection
+	calmBy      time.Time // until when calm frames are waited for; zero while none was
+	notes       []string
+	shot        []byte // the latest picture from before the dispatch
+	shots       shots
+	rest        rest // what the pictures showed to be restless
+	before      *sight
+	knownErrors []string // those of the evidence from before the dispatch
+	resolved    bool
+	dispatched  bool
+	sent        page.Mark // immediately before the dispatch
+	skipped     string    // why nothing had to be dispatched
+	work        work
+	facts       facts
+	shown       []string               // errors that were visible at any look since the dispatch, gone again or not
+	records     map[*page.Frame]report // the latest record of each frame: a document that is replaced takes its own with it
+	otherTab    bool                   // something changed in another tab of the run since the dispatch
+	settled     bool
+	fixed       bool // the facts come from a reconciliation, and are not weighed again
+	result      any
+	closed      bool
 }
 
 // work is what the dispatch of one kind of action leaves for its settling and its rollback.
@@ -116,6 +120,12 @@ func (a *attempt) fail(ctx context.Context, err error) error {
 
 // Resolve implements tool.Attempt.
 func (a *attempt) Resolve(ctx context.Context) error {
+	err := a.resolveAll(ctx)
+	a.resolved = err == nil
+	return err
+}
+
+func (a *attempt) resolveAll(ctx context.Context) error {
 	return a.guard(ctx, func(ctx context.Context) error {
 		switch a.act.kind {
 		case kindNavigate:
@@ -136,6 +146,7 @@ func (a *attempt) Resolve(ctx context.Context) error {
 		if !ready {
 			return tool.Failf(tool.NotReady, "The page at %s was still being loaded after %s.", a.tab.Main().URL(), readyLimit)
 		}
+		a.shoot(ctx)
 		switch {
 		case a.act.kind == kindFillForm:
 			return a.resolveFields(ctx)
@@ -202,17 +213,22 @@ func (a *attempt) resolve(ctx context.Context, source tool.Source) error {
 	return errStale
 }
 
-// calmLimit bounds the wait for an iframe that is loaded again and again.
+// calmLimit bounds the waiting of an attempt for iframes that are loaded again and again.
 const calmLimit = 4 * time.Second
 
 // calmFrame waits, bounded, while the target's iframe is being loaded again and again: an action would be lost with the document that got
 // it. It reports whether the document is still the one in which the target was found.
 func (a *attempt) calmFrame(ctx context.Context, f *page.Frame) (bool, error) {
-	calm := true
-	for end := time.Now().Add(calmLimit); time.Now().Before(end); calm = false {
+	for calm := true; ; calm = false {
 		wait := f.Unrest()
 		if wait == 0 {
 			return calm, nil
+		}
+		if a.calmBy.IsZero() {
+			a.calmBy = time.Now().Add(calmLimit)
+		}
+		if time.Now().After(a.calmBy) {
+			return false, tool.Failf(tool.Stale, "%s is in a frame that was loaded again and again for %s: an action on it would be lost.", capital(words(a.act.target)), calmLimit)
 		}
 		t := time.NewTimer(wait)
 		select {
@@ -222,12 +238,23 @@ func (a *attempt) calmFrame(ctx context.Context, f *page.Frame) (bool, error) {
 			return false, ctx.Err()
 		}
 	}
-	return calm, nil
+}
+
+// calmAgain looks once more, immediately before the dispatch, whether the target's frame is about to lose its document, and finds the
+// target anew in the one that stays.
+func (a *attempt) calmAgain(ctx context.Context) error {
+	if a.loc == nil || a.act.to != nil || !a.act.gated() || a.loc.frame.Unrest() == 0 {
+		return nil
+	}
+	return a.resolve(ctx, a.source(a.act.target))
 }
 
 // Dispatch implements tool.Attempt.
 func (a *attempt) Dispatch(ctx context.Context) error {
 	return a.guard(ctx, func(ctx context.Context) error {
+		if err := a.calmAgain(ctx); err != nil {
+			return err
+		}
 		a.tab.Forget()
 		a.sent = a.tab.Mark()
 		if a.act.acts() || a.act.travels() {
@@ -272,6 +299,7 @@ func (a *attempt) Dispatch(ctx context.Context) error {
 // Settle implements tool.Attempt.
 func (a *attempt) Settle(ctx context.Context) (out tool.Outcome, err error) {
 	err = a.guard(ctx, func(ctx context.Context) error {
+		a.shoot(ctx)
 		switch a.act.kind {
 		case kindNavigate, kindBack, kindForward, kindReload:
 			out, err = a.settleNavigation(ctx)
@@ -312,6 +340,7 @@ func (a *attempt) Close() error {
 	a.closed = true
 	a.tab.Leaving(false)
 	a.tab.Reply(nil)
+	a.shots.wait.Wait()
 	if a.dispatched && a.tab.Dead() == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()

@@ -72,6 +72,30 @@ func BenchmarkClick(b *testing.B) {
 	}
 }
 
+// BenchmarkClickPictured is the same with pictures for people, and, side by side, without.
+func BenchmarkClickPictured(b *testing.B) {
+	for _, with := range []bool{false, true} {
+		b.Run(fmt.Sprintf("pictures=%t", with), func(b *testing.B) {
+			x, err := New(Options{Ephemeral: true, Artifacts: store, Screenshots: with})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Cleanup(func() {
+				ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+				defer cancel()
+				if err := x.Shutdown(ctx); err != nil {
+					b.Error(err)
+				}
+			})
+			p, s := openIn(b, x, shop+counter), stages{}
+			for b.Loop() {
+				s.attempt(b, p, tool.SourceAX, "click", clickOn("Play", "role", "button"), tool.EffectConfirmed)
+			}
+			s.report(b)
+		})
+	}
+}
+
 // BenchmarkType is a whole attempt at typing.
 func BenchmarkType(b *testing.B) {
 	p, s, i := open(b, `<label>Name <input></label>`), stages{}, 0

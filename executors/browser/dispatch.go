@@ -119,7 +119,7 @@ func (a *attempt) mouse(ctx context.Context, button string, m page.Modifiers) er
 			if err := a.picture(ctx, true); err != nil {
 				return err
 			}
-			if a.loc.seen && a.rest.moved {
+			if a.loc.seen && a.rest.moved || a.loc.frame.Unrest() > 0 {
 				ok = false
 			}
 		}

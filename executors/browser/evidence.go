@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -50,6 +49,8 @@ type sight struct {
 	target     targetState
 	elements   []tool.Element
 	reports    []framed
+	secret     bool // a secret is shown in plain
+	stamps     map[*page.Frame]stamp
 }
 
 // seenFrame is what one frame answers.
@@ -71,6 +72,8 @@ type seenFrame struct {
 		State map[string]any `json:"state"`
 	} `json:"elements"`
 	Effect *report `json:"effect"`
+	Secret bool    `json:"secret"`
+	Stamp  stamp   `json:"stamp"`
 }
 
 // lookLimit bounds the looking while documents replace one another.
@@ -97,7 +100,7 @@ func (a *attempt) lookOnce(ctx context.Context, needs tool.Needs) (*sight, error
 	frames := a.tab.Frames()
 	calls := make([]*page.Call, len(frames))
 	for i, f := range frames {
-		in := map[string]any{"text": needs.Text, "elements": needs.Elements}
+		in := map[string]any{"text": needs.Text, "elements": needs.Elements, "picture": a.x.opts.Screenshots}
 		if a.loc != nil && a.loc.frame == f {
 			in["target"] = a.loc.id
 		}
@@ -106,7 +109,7 @@ func (a *attempt) lookOnce(ctx context.Context, needs tool.Needs) (*sight, error
 		}
 		calls[i] = f.Start(ctx, "observe", in)
 	}
-	o := &sight{media: []any{}}
+	o := &sight{media: []any{}, stamps: map[*page.Frame]stamp{}}
 	ranks := make([]int, len(needs.Elements))
 	for _, q := range needs.Elements {
 		o.elements = append(o.elements, tool.Element{Query: q, State: map[string]any{"exists": false, "visible": false, "count": 0}})
@@ -134,6 +137,7 @@ func (a *attempt) lookOnce(ctx context.Context, needs tool.Needs) (*sight, error
 		for _, m := range s.Media {
 			o.media = append(o.media, map[string]any{"paused": m.Paused, "current_time": m.CurrentTime, "ended": m.Ended})
 		}
+		o.secret, o.stamps[frames[i]] = o.secret || s.Secret, s.Stamp
 		if s.Text != "" {
 			text = append(text, s.Text)
 		}
@@ -195,19 +199,11 @@ func (a *attempt) Observe(ctx context.Context, needs tool.Needs) (ev *tool.Evide
 			return err
 		}
 		if !a.dispatched && !a.settled {
-			a.before = o
+			a.before, a.knownErrors = o, a.errorsSoFar(o)
 		}
 		ev = a.evidence(o)
-		if a.x.opts.Screenshots && a.x.opts.Artifacts != nil {
-			shot, err := a.tab.Screenshot(ctx, nil)
-			if err != nil {
-				return err
-			}
-			digest, err := a.x.opts.Artifacts.Put(ctx, "image/png", shot)
-			if err != nil {
-				return fmt.Errorf("keep the screenshot: %w", err)
-			}
-			ev.Artifacts = append(ev.Artifacts, tool.Artifact{Name: "screenshot", MediaType: "image/png", Digest: digest})
+		if art := a.picturedIn(ctx, o); art != nil {
+			ev.Artifacts = append(ev.Artifacts, *art)
 		}
 		return nil
 	})
@@ -227,10 +223,7 @@ func (a *attempt) evidence(o *sight) *tool.Evidence {
 	for _, m := range o.modals {
 		dialogs = append(dialogs, map[string]any{"type": "modal", "message": m.Name})
 	}
-	for _, e := range a.errorsShown(o) {
-		errs = append(errs, e)
-	}
-	for _, e := range news.Exceptions {
+	for _, e := range a.errorsSoFar(o) {
 		errs = append(errs, e)
 	}
 	for _, r := range news.Requests {
@@ -264,6 +257,11 @@ func (a *attempt) evidence(o *sight) *tool.Evidence {
 		},
 		Elements: o.elements,
 	}
+}
+
+// errorsSoFar are the errors that were visible, and the exceptions that were thrown.
+func (a *attempt) errorsSoFar(o *sight) []string {
+	return slices.Concat(a.errorsShown(o), a.tab.Since(a.begun).Exceptions)
 }
 
 // errorsShown are the errors that are visible now and, after the dispatch, those that were visible at an earlier look: an error that was

@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"toolsvc/executors/browser/page"
 	"toolsvc/tool"
 )
 
@@ -139,6 +141,45 @@ func TestFrameThatIsLoadedAgainAndAgain(t *testing.T) {
 	d := p.do("click", clickOn("Play")).must(t, tool.EffectConfirmed)
 	if got := p.truth("window.n"); got != "1" || at(t, d.after, "effect", "delivered") != true {
 		t.Errorf("clicked %s times: %s", got, d.out.Proof)
+	}
+}
+
+// TestFrameThatNeverRestsIsLeftAlone: an action in it would be lost, so nothing is dispatched, and that is said in time.
+func TestFrameThatNeverRestsIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<iframe id=f src="/in" title=Player></iframe><script>setInterval(()=>{f.src=f.src},150)</script>`, func(m *http.ServeMux) {
+		m.HandleFunc("GET /in", serve(`<button onclick="top.n=(top.n||0)+1">Play</button>`))
+	})
+	d := p.do("click", clickOn("Play"))
+	f := tool.AsFailed(d.err)
+	if d.err == nil || f.Dispatched || f.Failure != tool.Stale && f.Failure != tool.NotReady && f.Failure != tool.TargetNotFound || p.truth("window.n") != "undefined" {
+		t.Errorf("%+v (%v), clicked %s times", d.out, d.err, p.truth("window.n"))
+	}
+}
+
+// TestQueryOfADocumentThatIsReplaced: Chromium holds an accessibility query back while the document cannot be drawn, and never answers it
+// when the document is replaced. The query ends when that happens.
+func TestQueryOfADocumentThatIsReplaced(t *testing.T) {
+	t.Parallel()
+	never := make(chan struct{})
+	p := open(t, `<iframe id=f src="about:blank"></iframe>`, func(m *http.ServeMux) {
+		m.HandleFunc("GET /in", serve(`<button>Play</button><link rel=stylesheet href=/never.css><button>Stop</button>`))
+		m.HandleFunc("GET /other", serve(`<button>Pause</button>`))
+		m.HandleFunc("GET /never.css", func(http.ResponseWriter, *http.Request) { <-never })
+	})
+	t.Cleanup(func() { close(never) })
+	p.truth(`(f.src='/in')`)
+	tab := p.x.pool.sessions[p.run].tab
+	p.truthOf("the frame", func() bool { fs := tab.Frames(); return len(fs) == 2 && strings.HasSuffix(fs[1].URL(), "/in") })
+	answer := make(chan error, 1)
+	q := tab.Frames()[1].QueryAX(t.Context(), "button")
+	go func() { _, err := q.Wait(t.Context()); answer <- err }()
+	p.truth(`new Promise(r=>{f.onload=r;f.src='/other'})`)
+	start := time.Now()
+	if err := <-answer; !page.Moved(err) {
+		t.Errorf("%v", err)
+	} else if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("it took %s", took)
 	}
 }
 

@@ -180,3 +180,26 @@ func TestUncaughtErrorIsEvidence(t *testing.T) {
 		t.Errorf("errors %v", es)
 	}
 }
+
+// TestErrorThatIsShownIsFinal: an error that was shown is not waited out, nothing else is taken for the end.
+func TestErrorThatIsShownIsFinal(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		page  string
+		final bool
+	}{
+		"an alert":            {`<button onclick="e.hidden=false">Pay</button><div id=e role=alert hidden>Card declined</div>`, true},
+		"an error dialog":     {`<button onclick="e.showModal()">Pay</button><dialog id=e role=alertdialog>Payment failed</dialog>`, true},
+		"an exception":        {`<button onclick="e.textContent='Paying';throw new Error('boom')">Pay</button><p id=e></p>`, true},
+		"an old alert":        {`<button onclick="e.textContent='Paying'">Pay</button><p id=e></p><div role=alert>Card declined</div>`, false},
+		"nothing of the kind": {`<button onclick="e.textContent='Paying'">Pay</button><p id=e></p>`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := open(t, c.page).do("click", clickOn("Pay")).must(t, tool.EffectConfirmed)
+			if d.out.Final != c.final {
+				t.Errorf("final: %v; errors %v", d.out.Final, at(t, d.after, "page", "errors"))
+			}
+		})
+	}
+}

@@ -410,7 +410,17 @@ func (a *attempt) outcome(ctx context.Context, effect tool.Effect, changed bool,
 	case kindEvaluate:
 		a.result = &gen.EvaluateResult{Value: a.work.returned, Truncated: a.work.cut, Changed: changed}
 	}
-	return tool.Outcome{Result: a.result, Effect: effect, Proof: proof}, nil
+	return tool.Outcome{Result: a.result, Effect: effect, Proof: proof, Final: a.refuted(o)}, nil
+}
+
+// noNewError is the condition of the design that no error appeared.
+const noNewError = "no_new_error"
+
+// refuted reports whether an error is shown, or was, that the tool promises not to appear: an error that was shown stays in the evidence, so
+// no later look could find otherwise.
+func (a *attempt) refuted(o *sight) bool {
+	promised := slices.ContainsFunc(a.call.Spec.Postconditions, func(c tool.Condition) bool { return c.Name == noNewError })
+	return promised && a.dispatched && !a.fixed && slices.ContainsFunc(a.errorsSoFar(o), func(e string) bool { return !slices.Contains(a.knownErrors, e) })
 }
 
 // acted names what was acted on.

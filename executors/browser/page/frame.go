@@ -38,32 +38,15 @@ type Frame struct {
 	main            runtime.ExecutionContextID
 	order           int
 	loading         bool
-	arrivals        [4]time.Time // when the latest documents began, the latest last; those of an iframe only
+	pace            pace // of an iframe
 }
 
-// restlessFor is how long ago the latest of two documents may have come for the frame to count as one that is being loaded again and again.
-const restlessFor = 2 * time.Second
-
 // Unrest is how long it is until the frame can be taken to keep its document: 0, unless it is an iframe whose document was replaced a
-// moment ago.
+// moment ago, or is about to be.
 func (f *Frame) Unrest() time.Duration {
 	f.tab.mu.Lock()
 	defer f.tab.mu.Unlock()
-	return unrest(f.arrivals, time.Now())
-}
-
-// unrest is what is left of twice the longest that one of the latest documents lasted: a page that loads a frame by the clock does so now a
-// little earlier, now a little later.
-func unrest(arrivals [4]time.Time, now time.Time) time.Duration {
-	var longest time.Duration
-	for i := len(arrivals) - 1; i > 0 && !arrivals[i-1].IsZero(); i-- {
-		lasted := arrivals[i].Sub(arrivals[i-1])
-		if lasted > restlessFor {
-			break
-		}
-		longest = max(longest, lasted)
-	}
-	return max(0, 2*longest-now.Sub(arrivals[len(arrivals)-1]))
+	return f.pace.unrest(time.Now())
 }
 
 // frameEvent takes in what happens to frames and their contexts. The caller holds the lock.
@@ -124,8 +107,8 @@ func (t *Tab) frameEvent(ev devtools.Event) bool {
 			}
 			if e.Frame.ID == t.root {
 				t.log.navigated(e.Frame.LoaderID)
-			} else if f.url != "about:blank" && f.url != "about:srcdoc" {
-				f.arrivals = [...]time.Time{f.arrivals[1], f.arrivals[2], f.arrivals[3], time.Now()}
+			} else {
+				f.pace.arrive(f.url, time.Now())
 			}
 		}
 	case cdppage.NavigatedWithinDocument.Method:
@@ -146,8 +129,16 @@ func (t *Tab) frameEvent(ev devtools.Event) bool {
 	case cdppage.FrameStoppedLoading.Method:
 		if e, ok := devtools.As(ev, cdppage.FrameStoppedLoading); ok {
 			if f := t.frames[e.FrameID]; f != nil {
-				f.loading = false
+				f.loading, f.pace.underWay = false, time.Time{}
 			}
+		}
+	case cdppage.FrameRequestedNavigation.Method:
+		if e, ok := devtools.As(ev, cdppage.FrameRequestedNavigation); ok && e.FrameID != t.root && e.Disposition == cdppage.ClientNavigationDispositionCurrentTab {
+			t.frame(e.FrameID).pace.ask(time.Now())
+		}
+	case cdppage.FrameStartedNavigating.Method:
+		if e, ok := devtools.As(ev, cdppage.FrameStartedNavigating); ok && e.FrameID != t.root && !within(e.NavigationType) {
+			t.frame(e.FrameID).pace.underWay = time.Now()
 		}
 	case cdppage.LoadEventFired.Method:
 		if ev.Session == t.session {
@@ -157,6 +148,11 @@ func (t *Tab) frameEvent(ev devtools.Event) bool {
 		return false
 	}
 	return true
+}
+
+// within reports whether a navigation keeps its document.
+func within(n cdppage.FrameStartedNavigatingNavigationType) bool {
+	return n == cdppage.FrameStartedNavigatingNavigationTypeSameDocument || n == cdppage.FrameStartedNavigatingNavigationTypeHistorySameDocument
 }
 
 // uproot drops a frame and all in it. The caller holds the lock.

@@ -222,7 +222,7 @@ func (t *Tab) adopt(s *devtools.Session, id cdp.FrameID) {
 	defer cancel()
 	t.mu.Lock()
 	f := t.frame(id)
-	f.session, f.isRootOfSession, f.world = s, true, ""
+	f.session, f.isRootOfSession, f.world, f.pace.underWay = s, true, "", time.Time{}
 	t.tell()
 	t.mu.Unlock()
 	s.Listen(t.event)

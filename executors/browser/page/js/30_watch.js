@@ -2,10 +2,11 @@
 // the moment of an action it is known which parts change by themselves.
 
 const now = () => performance.now();
-const seen = {started: now(), batches: 0, records: 0, last: 0, lastInput: -1e9, loaded: 0}; // last: the latest change that is not noise
+const seen = {started: now(), batches: 0, records: 0, last: 0, lastInput: -1e9, loaded: 0, scrolls: 0}; // last: the latest change that is not noise
 const history = new WeakMap(); // node → signature → {n, start, last, gap}: how often, and when, something changed there by itself
 const waiting = new Set();     // callbacks after each batch of mutations
 const watched = new WeakSet();
+const concealed = new WeakSet(); // fields that were of type password
 
 // bucket is the time within which repeated changes of one place count as one.
 const BUCKET = 80;
@@ -46,6 +47,7 @@ function batch(records) {
   let noise = !own;
   for (const r of records) {
     if (r.type === 'childList') for (const n of r.addedNodes) if (n.nodeType === 1) { if (n.shadowRoot) observeRoot(n.shadowRoot); newcomer(n); }
+    if (r.attributeName === 'type' && r.oldValue === 'password') concealed.add(r.target);
     if (armed) armed.note(r, t);
     if (!own && remember(r, t).n < 3) noise = false;
   }
@@ -72,6 +74,7 @@ const MOVES = ['pointerover', 'mouseover', 'mousemove'], DRAGS = ['dragstart', '
 for (const type of MOVES) addEventListener(type, e => { if (armed && armed.mode === 'hover' && e.isTrusted) armed.hear(e); }, {capture: true, passive: true});
 for (const type of DRAGS) addEventListener(type, e => { if (armed && e.isTrusted) armed.hear(e); }, {capture: true, passive: true});
 for (const type of SIGNS) addEventListener(type, e => { if (armed) armed.sign(e); }, {capture: true, passive: true});
+addEventListener('scroll', () => { seen.scrolls++; }, {capture: true, passive: true});
 addEventListener('hashchange', () => { if (armed) armed.react('the address changed'); }, true);
 
 // still reports whether nothing has changed for so many milliseconds.

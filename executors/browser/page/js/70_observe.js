@@ -134,7 +134,7 @@ function modals(list) {
   return out;
 }
 
-// observe takes evidence. o: {target, elements, text, mark}
+// observe takes evidence. o: {target, elements, text, mark, picture}
 function observe(o) {
   if (o.mark) marked = {call: o.mark, at: now(), target: o.target || 0, base: stateNow()};
   const list = unionAll(['dialog', '[role=dialog]', '[role=alertdialog]', '[aria-modal]', '[role=alert]', 'video', 'audio']).sort((a, b) => a === b ? 0 : order(a, b));
@@ -150,7 +150,19 @@ function observe(o) {
     target: o.target ? target(o.target) : null,
     elements: (o.elements || []).map(ask),
     effect: armed ? armed.report() : null,
+    secret: !!o.picture && revealed(), stamp: stamp(),
   };
+}
+
+// stamp changes with what is known to change the looks of the page.
+const stamp = () => [seen.last, seen.lastInput, seen.scrolls];
+
+// revealed reports whether a field shows a secret in plain: one that was a password's, or that is made for a secret. Nobody takes a picture
+// of it. A field of type password shows dots.
+const SECRET_USE = /\b(current-password|new-password|one-time-code|cc-number|cc-csc)\b/, SECRET_NAME = /passw|passcode|passphrase|\bpwd\b|\bcv[cv]\b/i;
+function revealed() {
+  return unionAll(['input']).some(e => e.type !== 'password' && e.type !== 'hidden' && e.type !== 'checkbox' && e.type !== 'submit' && e.type !== 'button' && e.value &&
+    (concealed.has(e) || SECRET_USE.test(attr(e, 'autocomplete') || '') || SECRET_NAME.test([e.name, e.id, attr(e, 'aria-label') || ''].join(' '))) && painted(e));
 }
 let marked = null;
 
