@@ -53,6 +53,9 @@ type Options struct {
 	NoWorker bool
 	// NoVision leaves out the vision source, for comparison.
 	NoVision bool
+	// Screenshots puts pictures into the evidence of the browser's actions, for the live page. A verified click takes about half as long
+	// again with them.
+	Screenshots bool
 	// NoMemory leaves out the heal memory, and Choose replaces how a remembered element is found again, for comparison.
 	NoMemory bool
 	Choose   memory.Chooser
@@ -231,7 +234,7 @@ func openBrowser(o Options, keep *store.Store, model *gemini.Client) (*browser.E
 		remembers = memory.New(keep, nil)
 	}
 	return browser.New(browser.Options{Memory: remembers, Choose: o.Choose, StateDir: filepath.Join(o.StateDir, "browser"), ChromiumPath: o.ChromiumPath, Vision: v, Artifacts: artifacts{keep},
-		Workspace: o.Workspace, DeviceScaleFactor: o.DeviceScaleFactor, EndBrowser: o.Ephemeral, MaxSessions: o.MaxSessions})
+		Screenshots: o.Screenshots, Workspace: o.Workspace, DeviceScaleFactor: o.DeviceScaleFactor, EndBrowser: o.Ephemeral, MaxSessions: o.MaxSessions})
 }
 
 // artifacts lets the browser keep pictures in the store.

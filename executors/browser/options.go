@@ -41,7 +41,8 @@ type Options struct {
 	MaxSessions int
 	// IdleTimeout is how long an unused tab is kept before it may be given up; its run finds its page again. 15 minutes when 0.
 	IdleTimeout time.Duration
-	// Screenshots stores a picture with every observation (costs 15 to 50 ms each).
+	// Screenshots puts pictures of the viewport into the evidence of actions, before and after, where they can be had in time and show no
+	// secret. They are taken while the attempt waits for the page anyway; before a dispatch about 15 ms are waited for one, after it 30.
 	Screenshots bool
 	// ComparePixels compares pictures before and after every click and key, also on pages whose whole state is in the DOM.
 	ComparePixels bool
