@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -154,8 +155,19 @@ func (a *Activities) Publish(ctx context.Context, p Publication) (*tool.Result, 
 	if err != nil {
 		return nil, err
 	}
-	if err := a.append(ctx, p.Input.RunID, append(first, events...)); err != nil {
-		return nil, err
+	all := append(first, events...)
+	if len(all) > 0 {
+		kept, err := a.Events.AppendEvents(ctx, p.Input.RunID, all)
+		if err != nil {
+			return nil, fmt.Errorf("write events of run %s: %w", p.Input.RunID, err)
+		}
+		if res != nil && !bytes.Equal(kept[0].Data, all[0].Data) {
+			// It was published before, by a workflow task that was lost afterwards, with other times: what was told first is the result.
+			res = new(tool.Result)
+			if err := json.Unmarshal(kept[0].Data, res); err != nil {
+				return nil, fmt.Errorf("read the result that was published of a call of run %s: %w", p.Input.RunID, err)
+			}
+		}
 	}
 	if p.Finished != "" && !p.Input.KeepSession {
 		a.release(ctx, p.Input.RunID)
