@@ -84,7 +84,17 @@ func (s *Service) Answer(ctx context.Context, runID, questionID string, answer j
 		return nil, fmt.Errorf("%w (%s)", ErrQuestionClosed, questionID)
 	}
 	q := st.Questions[i]
-	reply, rejected, err := s.reply(ctx, st, q, answer)
+	asking, own, err := s.asker(ctx, st, q)
+	if err != nil {
+		return nil, err
+	}
+	reply, rejected, err := s.reply(ctx, asking, own, answer)
+	if rejected != nil && own.RunID != runID { // told of the question as this run holds it
+		rejected.RunID, rejected.CallID, rejected.Question = runID, q.CallID, &q
+		if i := slices.IndexFunc(st.Steps, func(x StepState) bool { return x.CallID == q.CallID }); i >= 0 {
+			rejected.Tool = st.Steps[i].Tool
+		}
+	}
 	if err != nil || rejected != nil {
 		return rejected, err
 	}

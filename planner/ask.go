@@ -18,8 +18,9 @@ import (
 
 // Names of the local activities around questions.
 const (
-	activityAsk   = "Ask"
-	activityClose = "CloseQuestion"
+	activityAsk     = "Ask"
+	activityClose   = "CloseQuestion"
+	activityForward = "ForwardQuestion"
 )
 
 // ask puts a question and waits for its answer; nil when nobody answered in time. While it waits, the callers of the step get a Result
@@ -41,6 +42,7 @@ func (r *run) ask(ctx workflow.Context, a Asking) (*Reply, error) {
 		r.settle(q.CallID)
 	}
 	r.waiting(ctx)
+	r.above(ctx, q, "")
 	began := workflow.Now(ctx)
 	answered, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{Timeout: ttl, TimerOptions: workflow.TimerOptions{Summary: clip("wait for an answer: " + q.Text)}},
 		func() bool { return r.replies[q.ID] != nil })
@@ -68,6 +70,7 @@ func (r *run) ask(ctx workflow.Context, a Asking) (*Reply, error) {
 	if reply != nil {
 		closing.By = reply.By
 	}
+	r.above(ctx, q, how)
 	if cerr := workflow.ExecuteLocalActivity(local(dctx, "the question is "+how), activityClose, closing).Get(dctx, nil); cerr != nil && err == nil {
 		err = cerr
 	}
@@ -110,6 +113,10 @@ func (r *run) answer(ctx workflow.Context, a Reply) (*tool.Result, error) {
 	}
 	if callID != "" {
 		r.expectEnd(ctx, callID)
+	}
+	if r.state.Below[a.QuestionID] != "" {
+		r.passDown(ctx, a)
+		return r.outcome(ctx, callID)
 	}
 	r.replies[a.QuestionID] = &a
 	if callID == "" {
@@ -202,12 +209,17 @@ func (a *Activities) Ask(ctx context.Context, in Asking) (tool.Question, error) 
 		in.Step = &opened
 	}
 	q := newQuestion(spec, in)
-	m := narration.Moment{Lang: in.Language, RunID: in.RunID, Step: in.Number, Steps: in.Steps, At: time.Now()}
+	return q, a.tellQuestion(ctx, q, in.Language, in.Number, in.Steps)
+}
+
+// tellQuestion writes the event that a question is open, and its narration.
+func (a *Activities) tellQuestion(ctx context.Context, q tool.Question, language string, number, steps int) error {
+	m := narration.Moment{Lang: language, RunID: q.RunID, Step: number, Steps: steps, At: time.Now()}
 	kind, said := store.KindQuestion, m.WaitingForAnswer(q.Text)
 	if q.Kind == tool.AskApproval {
 		kind, said = store.KindApproval, m.WaitingForApproval(q.Text)
 	}
-	return q, a.tellOf(ctx, kind, q.ID+"/asked", q, told{q.ID + "/told", said})
+	return a.tellOf(ctx, kind, q.ID+"/asked", q, told{q.ID + "/told", said})
 }
 
 // Closing is the data of the event that ends a question: of the kind "question" or "approval", with How set.

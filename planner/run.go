@@ -153,6 +153,8 @@ type State struct {
 	Paused bool `json:"paused,omitempty"`
 	// Questions are those that wait for an answer, in the order of asking.
 	Questions []tool.Question `json:"questions,omitempty"`
+	// Below names, by question, the run of a stage or an agent that asks it.
+	Below map[string]string `json:"below,omitempty"`
 	// Policy of the run.
 	Policy tool.Policy `json:"policy,omitzero"`
 	// Past is what the loop guard and the policy know of the calls that have ended, the latest last.

@@ -55,6 +55,7 @@ func registerActivities(w worker.ActivityRegistry, a *Activities) {
 	w.RegisterActivityWithOptions(a.Publish, activity.RegisterOptions{Name: activityPublish})
 	w.RegisterActivityWithOptions(a.Ask, activity.RegisterOptions{Name: activityAsk})
 	w.RegisterActivityWithOptions(a.CloseQuestion, activity.RegisterOptions{Name: activityClose})
+	w.RegisterActivityWithOptions(a.ForwardQuestion, activity.RegisterOptions{Name: activityForward})
 	w.RegisterActivityWithOptions(a.StageBegin, activity.RegisterOptions{Name: activityStageBegin})
 	w.RegisterActivityWithOptions(a.StageEnd, activity.RegisterOptions{Name: activityStageEnd})
 	w.RegisterActivityWithOptions(a.Plan, activity.RegisterOptions{Name: activityPlan})

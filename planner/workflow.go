@@ -84,6 +84,7 @@ func Run(ctx workflow.Context, in Input) (*State, error) {
 	if err := r.handle(ctx); err != nil {
 		return nil, err
 	}
+	r.listen(ctx)
 	err := r.work(ctx)
 	if workflow.IsContinueAsNewError(err) {
 		return nil, err

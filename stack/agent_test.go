@@ -211,17 +211,13 @@ func TestAgentSurvivesARestart(t *testing.T) {
 		t.Fatalf("%+v", asked)
 	}
 	run, call := asked.RunID, asked.CallID
-	result := make(chan *tool.Result, 1)
-	go func() { // its end is that of the process
-		res, err := s.Service.Approve(ctx, run, asked.Question.ID, true, asked.Question.Digest, "the test")
-		if err == nil {
-			result <- res
-		}
-	}()
-	child := run + "-1-1"
-	inner := question(t, ctx, s, child)
-	if inner.Tool != "orders.refund" {
-		t.Fatalf("the agent's run asks %+v", inner)
+	inner, err := s.Service.Approve(ctx, run, asked.Question.ID, true, asked.Question.Digest, "the test")
+	if err != nil || inner.Status != tool.StatusNeedsInput || inner.CallID != call || inner.Question.Tool != "orders.refund" || inner.Question.RunID != run {
+		t.Fatalf("what the agent's run asks is not asked by the call: %+v %v; the fake refused %v", inner, err, model.Refused())
+	}
+	q := inner.Question
+	if own := question(t, ctx, s, run+"-1-1"); own.ID != q.ID || own.RunID != run+"-1-1" {
+		t.Errorf("the agent's run asks %+v", own)
 	}
 	if err := s.Close(ctx); err != nil {
 		t.Fatal(err)
@@ -230,11 +226,52 @@ func TestAgentSurvivesARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close(context.Background()) })
-	if res, err := s.Service.Approve(ctx, child, inner.ID, true, inner.Digest, "the test"); err != nil || !res.OK() {
-		t.Fatalf("the approved refund came to %+v %v", res, err)
+	if res, err := s.Service.Approve(ctx, run, q.ID, true, "sha256:of-other-arguments", "the test"); err != nil || res.Status != tool.StatusNeedsInput || res.Question.ID != q.ID || res.CallID != call || res.Tool != "desk.settle_complaint" {
+		t.Fatalf("an approval of other arguments came to %+v %v", res, err)
+	}
+	if res, err := s.Service.Approve(ctx, run, q.ID, true, q.Digest, "the test"); err != nil || !res.OK() || res.CallID != call {
+		t.Fatalf("the approved call came to %+v %v; the fake refused %v", res, err, model.Refused())
 	}
 	st, err := s.Service.Wait(ctx, run)
-	if err != nil || st.Outcome != planner.OutcomeSucceeded || st.Steps[0].CallID != call || paidBack(t, "H-5") != 1000 {
+	if err != nil || st.Outcome != planner.OutcomeSucceeded || st.Steps[0].CallID != call || len(st.Questions) != 0 || len(st.Below) != 0 || paidBack(t, "H-5") != 1000 {
+		t.Errorf("%+v %v; the fake refused %v", st, err, model.Refused())
+	}
+	if _, err := s.Service.Approve(ctx, run, q.ID, true, q.Digest, "the test"); !errors.Is(err, planner.ErrQuestionClosed) {
+		t.Errorf("a second approval: %v", err)
+	}
+	var said []string
+	events, err := s.Store.Events(ctx, run, 0, 500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if strings.HasPrefix(e.Key, q.ID) {
+			said = append(said, strings.TrimPrefix(e.Key, q.ID))
+		}
+	}
+	if want := []string{"/asked", "/told", "/closed", "/continue"}; !slices.Equal(said, want) {
+		t.Errorf("the events of the question are %v, want %v", said, want)
+	}
+}
+
+// A question of an agent's run that is answered there is not open any more for the call either.
+func TestAgentIsAnsweredBelow(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	model.Add(
+		geminitest.Turn{If: geminitest.Says(`"H-6"`), Reply: geminitest.Calls(finds("H-6"), refunds("H-6"))},
+		geminitest.Turn{If: geminitest.Answers("orders_refund"), Reply: geminitest.JSON(refunded)},
+	)
+	asked := settles(t, shared, complaint(t, "H-6", tool.Policy{}))
+	inner, err := shared.Service.Approve(ctx, asked.RunID, asked.Question.ID, true, asked.Question.Digest, "the test")
+	if err != nil || inner.Status != tool.StatusNeedsInput {
+		t.Fatalf("%+v %v; the fake refused %v", inner, err, model.Refused())
+	}
+	if res, err := shared.Service.Approve(ctx, asked.RunID+"-1-1", inner.Question.ID, true, inner.Question.Digest, "the test"); err != nil || !res.OK() || res.Tool != "orders.refund" {
+		t.Fatalf("the approved refund came to %+v %v", res, err)
+	}
+	st, err := shared.Service.Wait(ctx, asked.RunID)
+	if err != nil || st.Outcome != planner.OutcomeSucceeded || len(st.Questions) != 0 || paidBack(t, "H-6") != 1000 {
 		t.Errorf("%+v %v; the fake refused %v", st, err, model.Refused())
 	}
 }
