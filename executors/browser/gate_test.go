@@ -161,14 +161,15 @@ func TestFrameThatNeverRestsIsLeftAlone(t *testing.T) {
 // when the document is replaced. The query ends when that happens.
 func TestQueryOfADocumentThatIsReplaced(t *testing.T) {
 	t.Parallel()
-	never := make(chan struct{})
+	never, asked := make(chan struct{}), make(chan struct{}, 10)
 	p := open(t, `<iframe id=f src="about:blank"></iframe>`, func(m *http.ServeMux) {
-		m.HandleFunc("GET /in", serve(`<button>Play</button><link rel=stylesheet href=/never.css><button>Stop</button>`))
+		m.HandleFunc("GET /in", serve(`<link rel=stylesheet href=/never.css><button>Play</button>`))
 		m.HandleFunc("GET /other", serve(`<button>Pause</button>`))
-		m.HandleFunc("GET /never.css", func(http.ResponseWriter, *http.Request) { <-never })
+		m.HandleFunc("GET /never.css", func(http.ResponseWriter, *http.Request) { asked <- struct{}{}; <-never })
 	})
 	t.Cleanup(func() { close(never) })
 	p.truth(`(f.src='/in')`)
+	<-asked // now the document waits for its style
 	tab := p.x.pool.sessions[p.run].tab
 	p.truthOf("the frame", func() bool { fs := tab.Frames(); return len(fs) == 2 && strings.HasSuffix(fs[1].URL(), "/in") })
 	answer := make(chan error, 1)

@@ -248,6 +248,40 @@ func TestNavigate(t *testing.T) {
 	p.do("navigate", map[string]any{"url": "file:///etc/passwd"}).fails(t, tool.PolicyDenied)
 }
 
+// TestPageThatIsStillLoadedIsAwaited: the server holds back a script that the page waits for; what comes after it is not there yet.
+func TestPageThatIsStillLoadedIsAwaited(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	p := open(t, `<p>Home</p>`, func(m *http.ServeMux) {
+		m.HandleFunc("GET /slow", serve(`<p>Loading</p><script src=/held.js></script>`+counter))
+		m.HandleFunc("GET /held.js", func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+		})
+	})
+	p.truth(`(location.href='/slow')`)
+	p.truthOf("the page", func() bool { return p.truth("document.readyState+location.pathname") == "loading/slow" })
+	time.AfterFunc(700*time.Millisecond, func() { close(release) })
+	p.do("click", clickOn("Play")).must(t, tool.EffectConfirmed)
+	if got := p.truth("window.n"); got != "1" {
+		t.Errorf("clicked %s times", got)
+	}
+}
+
+// TestPageThatIsLoadedWithoutEndIsReported: the script never comes.
+func TestPageThatIsLoadedWithoutEndIsReported(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<p>Home</p>`, func(m *http.ServeMux) {
+		m.HandleFunc("GET /slow", serve(`<p>Loading</p><script src=/held.js></script>`+counter))
+		m.HandleFunc("GET /held.js", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	})
+	p.truth(`(location.href='/slow')`)
+	p.truthOf("the page", func() bool { return p.truth("document.readyState+location.pathname") == "loading/slow" })
+	p.do("click", clickOn("Play")).fails(t, tool.NotReady)
+}
+
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
