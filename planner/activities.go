@@ -89,13 +89,13 @@ func (a *Activities) with(ctx context.Context, in AttemptInput, f func(context.C
 	if len(issues) > 0 {
 		return rep.failed(ctx, &tool.Failed{Failure: tool.InvalidArguments, Message: issues.Error(), Cause: issues}), nil
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(withCall(ctx, in.RunID, in.Step.CallID))
 	defer cancel()
 	if a.Worker != "" { // before anything is done, so that a run always knows whom it has lost
 		a.alive(ctx)
 	}
 	go a.beat(ctx)
-	at := &attempter{journal: a.Journal, artifacts: a.Artifacts, documents: a.Documents, verifier: a.Verifier, progress: func(ctx context.Context) { a.narrate(ctx, in.RunID, attemptVerifies(in)) }}
+	at := &attempter{journal: a.Journal, artifacts: a.Artifacts, documents: a.Documents, verifier: available(ctx, a.Verifier), progress: func(ctx context.Context) { a.narrate(ctx, in.RunID, attemptVerifies(in)) }}
 	rep = f(ctx, at, exec, &tool.Call{ID: in.Step.CallID, RunID: in.RunID, Step: in.Number, Spec: spec, Args: payload, Raw: in.Step.Arguments}, conds)
 	rep.Worker = a.Worker
 	if in.Lost != "" && rep.Record.Failure != "" && !rep.Record.Phase.Dispatched() {

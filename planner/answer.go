@@ -56,7 +56,7 @@ func (s *Service) correctable(ctx context.Context, req tool.Request) (bool, erro
 		}
 		p = st.Policy
 	}
-	return p.Repair.Reaches(tool.RepairPerson) || p.Repair.Reaches(tool.RepairModel) && s.HasModel, nil
+	return p.Repair.Reaches(tool.RepairPerson) || p.Repair.Reaches(tool.RepairModel) && (s.HasModel || s.Offers != nil && s.Offers(req.CallID)), nil
 }
 
 // draftOf makes the Step of a payload that does not validate yet.

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -39,7 +40,7 @@ type Conclusion struct {
 // becomes an internal error instead.
 func Conclude(spec *tool.Spec, c Conclusion) *tool.Result {
 	r := &tool.Result{CallID: c.Step.CallID, RunID: c.RunID, Tool: c.Step.Tool, Repairs: c.Step.Repairs, RunLink: c.Link, ChildrenCount: c.Children, ChildRuns: c.Runs,
-		Telemetry: tool.Telemetry{Model: c.Model, InputTokens: c.Spent - c.SpentOutput, OutputTokens: c.SpentOutput, DurationMS: c.Took.Milliseconds(), QueuedMS: c.Queued.Milliseconds(), WaitedMS: c.Waited.Milliseconds()}}
+		Telemetry: tool.Telemetry{Model: cmp.Or(c.Model, c.Step.Model), InputTokens: c.Spent - c.SpentOutput, OutputTokens: c.SpentOutput, DurationMS: c.Took.Milliseconds(), QueuedMS: c.Queued.Milliseconds(), WaitedMS: c.Waited.Milliseconds()}}
 	if len(c.Reports) == 0 {
 		return refused(spec, c, r)
 	}
@@ -78,7 +79,7 @@ func Conclude(spec *tool.Spec, c Conclusion) *tool.Result {
 // refused completes the Result of a call of which no attempt was made.
 func refused(spec *tool.Spec, c Conclusion, r *tool.Result) *tool.Result {
 	f := c.Decision.Failure
-	if d := c.Step.Draft; d != nil {
+	if d := c.Step.Draft; d != nil && f != tool.Cancelled {
 		r.RetryHint = tool.HintArguments(spec, d.Issues, d.Payload)
 		msg := r.RetryHint.Fields().Message
 		if c.Refused != "" {

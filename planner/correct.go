@@ -85,7 +85,7 @@ func (a *Activities) Correct(ctx context.Context, in CorrectInput) (Corrected, e
 		_, issues := verification.Compile(spec, text, payload.Expectations())
 		return issues
 	}}
-	out, err := model.Correct(ctx, spec, repair.Payload(spec, in.Step.Draft.Payload, repair.Lossless))
+	out, err := model.Correct(withCall(ctx, in.RunID, in.Step.CallID), spec, repair.Payload(spec, in.Step.Draft.Payload, repair.Lossless))
 	c := Corrected{Tokens: out.InputTokens + out.OutputTokens, Output: out.OutputTokens, Why: strings.Join(out.Refusals, " ")}
 	if err != nil {
 		c.Why = tool.AsFailed(err).Message
@@ -102,7 +102,7 @@ func (a *Activities) Correct(ctx context.Context, in CorrectInput) (Corrected, e
 		c.Why = rejected.Error.Message
 		return c, nil
 	}
-	step.Repairs, step.ExpectFailure = out.Repairs, in.Step.ExpectFailure
+	step.Repairs, step.ExpectFailure, step.Model = out.Repairs, in.Step.ExpectFailure, out.Model
 	if step, err = a.Sealer.seal(step); err != nil {
 		return c, err
 	}

@@ -3,6 +3,7 @@ package planner
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -14,6 +15,40 @@ import (
 type Verifier interface {
 	// Verify never fails open: where there is no usable answer, the opinion is uncertain.
 	Verify(ctx context.Context, r gemini.VerifyRequest) (gemini.Opinion, error)
+}
+
+// Sometimes is a Verifier that is there for some calls only: the model of whoever makes them.
+type Sometimes interface {
+	Verifier
+	// Available reports whether there is a model for the call of ctx (see [CallOf]).
+	Available(ctx context.Context) bool
+}
+
+// ErrNoModel is wrapped by the error of a Verifier that turned out to have no model: it refused, took too long, or has gone. Then the
+// verdict is that of the conditions alone.
+var ErrNoModel = errors.New("no model answered")
+
+// available is the verifier, or nil when it is not there for the call of ctx.
+func available(ctx context.Context, v Verifier) Verifier {
+	if s, ok := v.(Sometimes); ok && !s.Available(ctx) {
+		return nil
+	}
+	return v
+}
+
+// callKey is where the activities say for which call they work.
+type callKey struct{}
+
+type callRef struct{ run, call string }
+
+func withCall(ctx context.Context, runID, callID string) context.Context {
+	return context.WithValue(ctx, callKey{}, callRef{runID, callID})
+}
+
+// CallOf tells a model for which call it is asked; "" outside of one.
+func CallOf(ctx context.Context) (runID, callID string) {
+	ref, _ := ctx.Value(callKey{}).(callRef)
+	return ref.run, ref.call
 }
 
 // wanted reports whether a model is to be asked about a verdict of the conditions. A condition that failed has decided already.
@@ -60,7 +95,10 @@ func (a *attempter) opine(ctx context.Context, att tool.Attempt, call *tool.Call
 	if p := pictureOf(ctx, att); p != nil {
 		req.After = *p
 	}
-	o, _ := a.verifier.Verify(ctx, req) //nolint:errcheck // an opinion that could not be had is uncertain, and says why
+	o, err := a.verifier.Verify(ctx, req)
+	if errors.Is(err, ErrNoModel) {
+		return v, o.Usage
+	} // another opinion that could not be had is uncertain, and says why
 	return combine(v, tool.Opinion{Model: o.Model, Verdict: o.Verdict, Confidence: o.Confidence, Explanation: o.Explanation}, in.Threshold), o.Usage
 }
 

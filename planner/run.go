@@ -115,6 +115,8 @@ type Step struct {
 	Confirm string `json:"confirm,omitempty"`
 	// Digest identifies the tool and the exact arguments: "sha256:…".
 	Digest string `json:"digest,omitempty"`
+	// Model is the one that corrected the payload; "" when none did.
+	Model string `json:"model,omitempty"`
 }
 
 // Draft is a payload that does not validate yet, and that the run's policy lets be corrected by a model or a person.

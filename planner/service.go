@@ -66,6 +66,8 @@ type Service struct {
 	Sealer *Sealer
 	// HasModel tells that payloads can be corrected by a model.
 	HasModel bool
+	// Offers tells that whoever makes a call offers a model of their own; nil when nobody does.
+	Offers func(callID string) bool
 	// RunURL leads to a run in Temporal's UI; nil when there is none.
 	RunURL func(workflowID string) string
 }

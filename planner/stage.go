@@ -112,15 +112,13 @@ func (r *run) stage(ctx workflow.Context, in AttemptInput, c *Conclusion) (Repor
 	r.settles(begun.Report)
 	switch {
 	case err != nil && c.Open != nil:
-		r.abandon(ctx, StageInput{Attempt: in, Before: c.Open.Before, Open: c.Open})
-		return Report{}, err
+		return r.abandon(ctx, StageInput{Attempt: in, Before: c.Open.Before, Open: c.Open}, err)
 	case err != nil || !begun.Ready:
 		return begun.Report, err
 	}
 	out, err := r.child(ctx, in, c)
 	if err != nil {
-		r.abandon(ctx, StageInput{Attempt: in, Before: begun.Before, Child: out, Open: c.Open})
-		return Report{}, err
+		return r.abandon(ctx, StageInput{Attempt: in, Before: begun.Before, Child: out, Open: c.Open}, err)
 	}
 	c.Children += out.Calls
 	r.state.Tokens += out.Tokens
@@ -157,8 +155,9 @@ func (r *run) endStage(ctx workflow.Context, in StageInput) (rep Report, err err
 	return rep, err
 }
 
-// abandon takes back an attempt that was cancelled. What becomes of that is in the workspace's own records; the run has ended.
-func (r *run) abandon(ctx workflow.Context, in StageInput) {
+// abandon takes back an attempt that was cancelled by cause. Where only its call was cancelled, it comes back with what that came to;
+// where its run was, that stands in the workspace's own records.
+func (r *run) abandon(ctx workflow.Context, in StageInput, cause error) (Report, error) {
 	in.Last, in.Child.Ended, in.Child.Failure, in.Child.Why = true, false, tool.Cancelled, "its run was cancelled"
 	rep, err := r.endStage(ctx, in)
 	switch {
@@ -167,6 +166,16 @@ func (r *run) abandon(ctx workflow.Context, in StageInput) {
 	case rep.Rollback != nil && !rep.Rollback.Performed:
 		workflow.GetLogger(ctx).Warn("a cancelled attempt was not taken back", "run", r.in.RunID, "why", rep.Rollback.RestoredTo)
 	}
+	if !r.cancelled[in.Attempt.Step.CallID] {
+		return Report{}, cause
+	}
+	if err != nil {
+		rep = begun(in.Attempt)
+		rep.Record.Phase, rep.Record.Effect = tool.PhaseDispatched, tool.EffectUnknown
+		rep.Record.Message = "The call was cancelled, and what it had done could not be taken back: " + err.Error()
+	}
+	rep.Record.Failure = tool.Cancelled
+	return rep, nil
 }
 
 // StageRunID is the run that an attempt at a stage makes. Step is the stage's number, from 1.

@@ -42,6 +42,10 @@ type run struct {
 	noModel  bool                 // there is none to correct payloads
 	closed   bool
 	lost     string // the worker that had the run's tab, and is gone
+
+	cancelled  map[string]bool                // calls that were cancelled while they were made
+	cancelHand workflow.CancelFunc            // ends the step in hand
+	drafting   map[string]workflow.CancelFunc // ends the correction of a draft
 }
 
 // prepared is what the correction of a draft came to.
@@ -68,6 +72,7 @@ type narrow struct {
 // the update [UpdateCall], which returns the step's Result.
 func Run(ctx workflow.Context, in Input) (*State, error) {
 	r := &run{in: in, arrived: map[string]time.Time{}, index: map[string]int{}, ends: map[string]end{}, replies: map[string]*Reply{}, drafts: map[string]*prepared{},
+		cancelled: map[string]bool{}, drafting: map[string]workflow.CancelFunc{},
 		state: State{RunID: in.RunID, Title: in.Title, Language: in.Language, Kind: in.Kind, Outcome: OutcomeRunning, Policy: in.Policy, Goal: in.Goal, Began: workflow.Now(ctx), Worker: in.Worker}}
 	if in.Kind == KindGemini {
 		r.state.Planning = &Planning{Conversation: in.Conversation}
@@ -114,6 +119,7 @@ func (r *run) handle(ctx workflow.Context) error {
 		query(QueryStep, r.stepOf),
 		update(UpdateCall, "Append a call to the queue; answers with its result when it has ended, or with the question that it waits for.", r.call, r.admit),
 		update(UpdateAnswer, "Answer a question; answers with what the call comes to.", r.answer, r.admitAnswer),
+		update(UpdateCancel, "End one call, and leave the run and its other calls as they are.", r.cancelCall, r.admitCancel),
 		update(UpdateControl, "Pause the run between two steps, or let it go on.", r.control, r.admitControl),
 	)
 }
@@ -214,7 +220,9 @@ func (r *run) enqueue(ctx workflow.Context, s Step) {
 	number := len(r.state.Steps)
 	workflow.Go(ctx, func(ctx workflow.Context) { // what is missing is asked for at once, while the calls before it go on
 		p := &prepared{}
+		ctx, r.drafting[s.CallID] = workflow.WithCancel(ctx)
 		p.step, p.no, p.err = r.corrected(ctx, s, number)
+		delete(r.drafting, s.CallID)
 		r.drafts[s.CallID] = p
 	})
 }
@@ -330,6 +338,8 @@ func (r *run) goOnInNewHistory(ctx workflow.Context) error {
 
 // step makes one call: it is readied, attempted until the healing decision ends it, and concluded.
 func (r *run) step(ctx workflow.Context, s Step) (ok bool, err error) {
+	outer := ctx
+	ctx, r.cancelHand = workflow.WithCancel(ctx)
 	r.inHand = s.CallID
 	r.find(s.CallID).Status = StatusRunning
 	number := 1 + r.index[s.CallID]
@@ -340,14 +350,23 @@ func (r *run) step(ctx workflow.Context, s Step) (ok bool, err error) {
 	r.current = &narrow{s, number, tool.Plan{}}
 	s, no, err := r.readied(ctx, s, number)
 	if err != nil {
-		return false, err
+		if !r.onlyThis(outer, c.Step.CallID, err) {
+			return false, err
+		}
+		s, no = c.Step, &refusal{tool.Cancelled, neverMade}
 	}
 	c.Step = s
 	r.find(s.CallID).Class = s.Class // of the corrected arguments
 	if no != nil {
 		c.Refused, c.Decision = no.Message, Decision{Action: ActionStop, Failure: no.Failure, Why: "the call is not made"}
 	} else if err := r.attempts(ctx, &c, number); err != nil {
-		return false, err
+		if !r.onlyThis(outer, s.CallID, err) {
+			return false, err
+		}
+		c.Decision = Decision{Action: ActionStop, Failure: tool.Cancelled, Why: "the call was cancelled"}
+		if len(c.Reports) == 0 {
+			c.Refused = neverMade
+		}
 	}
 	c.Took = workflow.Now(ctx).Sub(began)
 	c.Link = &tool.RunLink{WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID}
@@ -360,7 +379,10 @@ func (r *run) step(ctx workflow.Context, s Step) (ok bool, err error) {
 	if asExpected(c.Step, res) {
 		st.Status = StatusVerified
 	}
-	r.state.Past = remember(r.state.Past, c.Step.Digest, res, c.Step.Class)
+	if !r.cancelled[s.CallID] { // whoever cancels a call may make it again
+		r.state.Past = remember(r.state.Past, c.Step.Digest, res, c.Step.Class)
+	}
+	delete(r.cancelled, s.CallID)
 	r.current, r.inHand = nil, ""
 	r.settle(s.CallID)
 	return st.Status == StatusVerified, nil
@@ -400,12 +422,17 @@ func (r *run) attempts(ctx workflow.Context, c *Conclusion, number int) error {
 		sit := r.situation(s, reports, lost)
 		sit.Waits, sit.Asked = c.Waits, asked
 		c.Decision = Decide(sit)
+		if r.cancelled[s.CallID] && c.Decision.Action != ActionDone {
+			c.Reports, c.Decision = reports, Decision{Action: ActionStop, Failure: tool.Cancelled, Why: "the call was cancelled"}
+			return nil
+		}
 		if c.Decision.Action == ActionRetry && c.Decision.Next.Number == plan.Number {
 			continue // the lost attempt is made again; nobody needs to notice
 		}
 		switch c.Decision.Action {
 		case ActionWait:
 			if err := r.backOff(ctx, c, number, rep); err != nil {
+				c.Reports = reports
 				return err
 			}
 			continue
@@ -413,6 +440,7 @@ func (r *run) attempts(ctx workflow.Context, c *Conclusion, number int) error {
 			asked++
 			again, err := r.askAbout(ctx, c, number, plan, &reports)
 			if err != nil {
+				c.Reports = reports
 				return err
 			}
 			switch {
@@ -537,6 +565,9 @@ func (r *run) attemptOrStage(ctx workflow.Context, s Step, number int, plan tool
 // attempt makes one attempt; when the worker that made it is lost, what became of it is found out by observing.
 func (r *run) attempt(ctx workflow.Context, s Step, number int, plan tool.Plan, round int) (Report, error) {
 	in := AttemptInput{RunID: r.in.RunID, Language: r.in.Language, Step: s, Number: number, Steps: len(r.state.Steps), Plan: plan, Round: round, Verify: r.in.Policy.Verify, Threshold: r.in.Policy.Threshold}
+	if r.cancelled[s.CallID] {
+		return stopped(in), nil
+	}
 	in.Lost = r.lost
 	opts := workflow.ActivityOptions{
 		StartToCloseTimeout: in.limit(),
@@ -548,6 +579,9 @@ func (r *run) attempt(ctx workflow.Context, s Step, number int, plan tool.Plan, 
 	var rep Report
 	err := r.there(ctx, opts, activityAttempt, in, &rep)
 	r.settles(rep)
+	if r.cancelled[s.CallID] && (err != nil || rep.Record.Failure == tool.Cancelled) {
+		return r.afterCancel(ctx, in, rep, err), nil
+	}
 	if err == nil && !unresolved(rep.Record) {
 		return rep, nil
 	}

@@ -22,9 +22,12 @@ func openModel(o gemini.Options) (*gemini.Client, error) {
 	return c, nil
 }
 
-// useModel gives the worker what a model can do for it.
-func useModel(a *planner.Activities, c *gemini.Client) {
+// useModel gives the worker what a model can do for it: toolsvc's own, or else that of whoever makes a call.
+func useModel(a *planner.Activities, c *gemini.Client, callers *callersModel) {
 	if c == nil {
+		if callers != nil {
+			a.Repairer, a.Verifier = callers, callers
+		}
 		return
 	}
 	a.Planner = planner.Gemini{Client: c}

@@ -61,6 +61,8 @@ type Options struct {
 	Choose   memory.Chooser
 	// Gemini says how to reach the model; what it leaves open comes from the environment (GEMINI_API_KEY, …). Without a key there is none.
 	Gemini gemini.Options
+	// Caller is the model of whoever makes a call, for those who offer one; it is asked where there is no key for Gemini.
+	Caller CallerModel
 	// Workspace is the folder that the terminal and document tools work in; "" leaves these tools out: they say that they are unavailable.
 	Workspace string
 	// Commands says what commands in the workspace may use besides.
@@ -123,7 +125,11 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	if err != nil {
 		return s, err
 	}
-	if s.Browser, err = openBrowser(o, s.Store, model); err != nil {
+	callers, err := newCallersModel(o.Caller)
+	if err != nil {
+		return s, err
+	}
+	if s.Browser, err = openBrowser(o, s.Store, model, callers); err != nil {
 		return s, err
 	}
 	executors := map[string]tool.Executor{"browser": s.Browser}
@@ -148,13 +154,16 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 		return s, err
 	}
 	s.Service = &planner.Service{Sealer: sealer, Client: s.Client.Client, Registry: reg, Executors: executors, Keys: s.Store, Log: s.Store, HasModel: model != nil, RunURL: runURL}
+	if o.Caller != nil {
+		s.Service.Offers = o.Caller.Offers
+	}
 	if s.Attached || o.NoWorker {
 		return s, nil
 	}
 	s.onClose(s.Browser.Shutdown)
 	activities := &planner.Activities{Sealer: sealer, Registry: reg, Executors: executors, Journal: s.Store, Artifacts: s.Store, Events: s.Store, Log: s.Store, RunURL: runURL,
 		Worker: name, Shared: everywhere(o.Toolsets)}
-	useModel(activities, model)
+	useModel(activities, model, callers)
 	work.use(activities)
 	workers := []worker.Worker{planner.NewWorker(s.Client.Client, activities)}
 	if name != "" {
@@ -224,10 +233,10 @@ func (s *Stack) Ready(ctx context.Context) error { return s.Client.Ping(ctx) }
 func (s *Stack) Failed() <-chan error { return s.failed }
 
 // openBrowser makes the browser's executor; Chromium itself starts with the first call.
-func openBrowser(o Options, keep *store.Store, model *gemini.Client) (*browser.Executor, error) {
+func openBrowser(o Options, keep *store.Store, model *gemini.Client, callers *callersModel) (*browser.Executor, error) {
 	var v vision.Grounder
 	if !o.NoVision {
-		v = newSeer(ocr.New(ocr.Options{}), model)
+		v = newSeer(ocr.New(ocr.Options{}), model, callers)
 	}
 	var remembers *memory.Memory
 	if !o.NoMemory {

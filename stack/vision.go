@@ -14,8 +14,11 @@ type seer struct {
 	model *gemini.Grounder
 }
 
-func newSeer(words vision.Grounder, c *gemini.Client) vision.Grounder {
-	if c == nil {
+func newSeer(words vision.Grounder, c *gemini.Client, callers *callersModel) vision.Grounder {
+	switch {
+	case c == nil && callers != nil:
+		return callerEyes{words, callers}
+	case c == nil:
 		return words
 	}
 	return seer{words: words, model: c.Grounder(gemini.GroundOptions{})}
