@@ -121,6 +121,8 @@ func (s *scripted) Pause(ctx context.Context, run string) error {
 func (s *scripted) Resume(ctx context.Context, run string) error {
 	return s.controlled(ctx, "resume", run)
 }
+func (*scripted) CancelCall(context.Context, string, string) error { return nil }
+
 func (s *scripted) Cancel(ctx context.Context, run string) error {
 	return s.controlled(ctx, "cancel", run)
 }

@@ -11,7 +11,10 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"toolsvc/gen/toolsets"
 	"toolsvc/planner"
@@ -40,6 +43,7 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 	log := common.logger(std)
 	var servers *backends // of the configuration; reached with the stack, and once
 	var surface *mcp.Surface
+	callers := &callersModel{}
 	back := newBackground(ctx, log, func(ctx context.Context) (*stack.Stack, error) {
 		if servers == nil {
 			var err error
@@ -48,7 +52,7 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 			}
 			servers.to = surface
 		}
-		s, err := common.open(ctx, std, stack.Options{Ephemeral: !c.KeepBrowser, Toolsets: servers.toolsets})
+		s, err := common.open(ctx, std, stack.Options{Ephemeral: !c.KeepBrowser, Toolsets: servers.toolsets, Caller: callers})
 		if err == nil {
 			servers.keep = s.Store
 		}
@@ -67,6 +71,7 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err != nil {
 		return &exit{exitInfrastructure, err}
 	}
+	callers.of.Store(surface)
 	back.opened = func(s *stack.Stack) {
 		if err := surface.SetRegistry(s.Service.Registry); err != nil {
 			log.Error("the catalogue cannot be served", "error", err)
@@ -76,6 +81,22 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 		return &exit{exitInfrastructure, err}
 	}
 	return nil
+}
+
+// callersModel is the model of MCP clients that offer one, once there is a surface for them.
+type callersModel struct{ of atomic.Pointer[mcp.Surface] }
+
+func (m *callersModel) Offers(callID string) bool {
+	s := m.of.Load()
+	return s != nil && s.Offers(callID)
+}
+
+func (m *callersModel) Sample(ctx context.Context, callID string, q *sdk.CreateMessageParams) (*sdk.CreateMessageResult, error) {
+	s := m.of.Load()
+	if s == nil {
+		return nil, errors.New("no client is there yet")
+	}
+	return s.Sample(ctx, callID, q)
 }
 
 // keepOpen writes to a stream that others close.
@@ -261,6 +282,11 @@ func (b *background) State(ctx context.Context, runID string) (*planner.State, e
 
 func (b *background) Cancel(ctx context.Context, runID string) error {
 	_, err := with(ctx, b, func(s *stack.Stack) (struct{}, error) { return struct{}{}, s.Service.Cancel(ctx, runID) })
+	return err
+}
+
+func (b *background) CancelCall(ctx context.Context, runID, callID string) error {
+	_, err := with(ctx, b, func(s *stack.Stack) (struct{}, error) { return struct{}{}, s.Service.CancelCall(ctx, runID, callID) })
 	return err
 }
 

@@ -59,7 +59,8 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 			log.Error("end the MCP servers", "error", err)
 		}
 	}()
-	s, err := common.open(ctx, std, stack.Options{UIPort: c.UIPort, Ephemeral: c.EndBrowser, NoWorker: c.NoWorker, Toolsets: servers.toolsets})
+	callers := &callersModel{}
+	s, err := common.open(ctx, std, stack.Options{UIPort: c.UIPort, Ephemeral: c.EndBrowser, NoWorker: c.NoWorker, Toolsets: servers.toolsets, Caller: callers})
 	if err != nil {
 		return err
 	}
@@ -83,6 +84,7 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 		return &exit{exitInfrastructure, err}
 	}
 	servers.to = surface
+	callers.of.Store(surface)
 	live, err := page.New()
 	if err != nil {
 		return &exit{exitInfrastructure, err}

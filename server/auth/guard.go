@@ -42,6 +42,7 @@ type Service interface {
 	Pause(ctx context.Context, runID string) error
 	Resume(ctx context.Context, runID string) error
 	Cancel(ctx context.Context, runID string) error
+	CancelCall(ctx context.Context, runID, callID string) error
 }
 
 // Guard returns the service for principals: each method asks first whether the principal of its context may do that, and answers with a
@@ -191,6 +192,13 @@ func (g guard) Resume(ctx context.Context, runID string) error {
 		return err
 	}
 	return g.Service.Resume(ctx, runID)
+}
+
+func (g guard) CancelCall(ctx context.Context, runID, callID string) error {
+	if err := require(ctx, Call, "to cancel a call"); err != nil {
+		return err
+	}
+	return g.Service.CancelCall(ctx, runID, callID)
 }
 
 func (g guard) Cancel(ctx context.Context, runID string) error {

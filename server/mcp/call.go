@@ -28,7 +28,8 @@ func (s *Surface) callTool(spec *tool.Spec) sdk.ToolHandler {
 			return nil, errNoTasks()
 		}
 		if r.Params.RequestState != "" {
-			return s.resume(ctx, c, spec, r)
+			out, err := s.resume(ctx, c, spec, r)
+			return s.wanting(c, r.Params.Name, out, err)
 		}
 		call := calling{spec: spec, args: r.Params.Arguments}
 		if ownRun {
@@ -37,14 +38,16 @@ func (s *Surface) callTool(spec *tool.Spec) sdk.ToolHandler {
 		if m, ok := r.Params.Meta[metaRun].(string); ok && call.run == "" && len(m) <= maxRunID {
 			call.run = m
 		}
+		call.run = s.runOf(c, call.run)
 		if k, ok := r.Params.Meta[metaKey].(string); ok && k != "" {
 			call.key = s.scoped(c, k)
 		}
 		res, err := s.make(ctx, c, call, r.Params.GetProgressToken())
 		if err != nil || res == nil { // a task in place of a result
-			return &sdk.CallToolResult{}, err
+			return s.wanting(c, r.Params.Name, &sdk.CallToolResult{}, err)
 		}
-		return s.settle(ctx, c, r, res)
+		out, err := s.settle(ctx, c, r, res)
+		return s.wanting(c, r.Params.Name, out, err)
 	}
 }
 
@@ -77,21 +80,33 @@ func (s *Surface) make(ctx context.Context, c client, call calling, token any) (
 // policy is that of a run that the client's call starts: a client that can show a form is asked for what is missing.
 func (s *Surface) policy(c client) tool.Policy {
 	p := s.o.Policy
-	if c.elicits() || s.o.Ask {
+	switch {
+	case c.elicits() || s.o.Ask:
 		p.Repair, p.Ask = tool.RepairPerson, true
+	case c.samples() && !p.Repair.Reaches(tool.RepairModel):
+		p.Repair = tool.RepairModel
 	}
 	return p
 }
 
 // tell makes the call, and tells the client meanwhile what is going on.
 func (s *Surface) tell(ctx context.Context, c client, req tool.Request, token any) (*tool.Result, error) {
+	return s.during(ctx, c, req, token, func(ctx context.Context) (*tool.Result, error) { return s.o.Service.Call(ctx, req, c.lang) })
+}
+
+// during waits for what becomes of a call. Meanwhile the client hears what is going on, and its tool may ask it something. When the client
+// says that it does not want the call any more, the call ends; when the client is merely gone, it goes on.
+func (s *Surface) during(ctx context.Context, c client, req tool.Request, token any, wait func(context.Context) (*tool.Result, error)) (*tool.Result, error) {
 	l, end := s.begin(ctx, c, req.CallID, token)
 	defer end()
 	watching, stop := context.WithCancel(ctx)
 	done := s.narrate(watching, l, req.RunID, req.CallID)
-	res, err := s.await(ctx, c, req, func(ctx context.Context) (*tool.Result, error) { return s.o.Service.Call(ctx, req, c.lang) })
+	res, err := s.await(ctx, c, l, req, wait)
 	stop()
 	<-done
+	if ctx.Err() != nil && s.cancels.wanted(c.session) {
+		s.drop(detached(ctx), req)
+	}
 	return res, err
 }
 
@@ -108,6 +123,9 @@ func (s *Surface) resultOf(ctx context.Context, req tool.Request, res *tool.Resu
 		return res, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err() // the client has cancelled, or is gone
+	}
+	if wanted := new(sampleWanted); errors.As(err, &wanted) {
+		return nil, err
 	}
 	if err == nil {
 		err = errors.New("neither a result nor an error came back")
@@ -181,7 +199,7 @@ func (s *Surface) settle(ctx context.Context, c client, r *sdk.CallToolRequest, 
 			s.log.Warn("a client did not answer an elicitation", "client", c.name, "question", q.ID, "error", err)
 			return s.render(ctx, c, res), nil
 		}
-		next, answered, err := s.give(ctx, c, q, reply)
+		next, answered, err := s.give(ctx, c, q, reply, r.Params.GetProgressToken())
 		if err != nil {
 			return nil, err
 		}
@@ -201,19 +219,19 @@ func wrongIn(res *tool.Result) tool.Issues {
 }
 
 // give hands a person's reply to the run. answered is false when the reply is none: the question stays open then.
-func (s *Surface) give(ctx context.Context, c client, q *tool.Question, reply *sdk.ElicitResult) (res *tool.Result, answered bool, err error) {
+func (s *Surface) give(ctx context.Context, c client, q *tool.Question, reply *sdk.ElicitResult, token any) (res *tool.Result, answered bool, err error) {
 	a := answerOf(q, reply)
 	if a.none {
 		return nil, false, nil
 	}
-	res, err = s.answer(ctx, c, q, a)
+	res, err = s.answer(ctx, c, q, a, token)
 	return res, err == nil, err
 }
 
 // answer hands an answer, or a decision, to the run.
-func (s *Surface) answer(ctx context.Context, c client, q *tool.Question, a answer) (*tool.Result, error) {
+func (s *Surface) answer(ctx context.Context, c client, q *tool.Question, a answer, token any) (*tool.Result, error) {
 	req := tool.Request{CallID: q.CallID, RunID: q.RunID, Tool: q.Tool}
-	res, err := s.await(ctx, c, req, func(ctx context.Context) (*tool.Result, error) { return s.reply(ctx, c, q, a) })
+	res, err := s.during(ctx, c, req, token, func(ctx context.Context) (*tool.Result, error) { return s.reply(ctx, c, q, a) })
 	return s.resultOf(ctx, req, res, err)
 }
 
@@ -263,7 +281,10 @@ func (s *Surface) resume(ctx context.Context, c client, spec *tool.Spec, r *sdk.
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "The requestState cannot be used: " + errSeal.Error() + ". Make the call anew, without it."}
 	}
 	req := tool.Request{CallID: p.Call, RunID: p.Run, Tool: spec.ID}
-	res, err := s.await(ctx, c, req, func(ctx context.Context) (*tool.Result, error) { return s.o.Service.Result(ctx, p.Run, p.Call) })
+	res, err := s.during(ctx, c, req, r.Params.GetProgressToken(), func(ctx context.Context) (*tool.Result, error) {
+		s.sampled(p.Question, r.Params.InputResponses[p.Question])
+		return s.o.Service.Result(ctx, p.Run, p.Call)
+	})
 	if res, err = s.resultOf(ctx, req, res, err); err != nil || res == nil {
 		return &sdk.CallToolResult{}, err
 	}
@@ -272,13 +293,7 @@ func (s *Surface) resume(ctx context.Context, c client, spec *tool.Spec, r *sdk.
 		if !ok { // nobody has replied: ask again
 			return s.settle(ctx, c, r, res)
 		}
-		l, end := s.begin(ctx, c, p.Call, r.Params.GetProgressToken())
-		defer end()
-		watching, stop := context.WithCancel(ctx)
-		done := s.narrate(watching, l, p.Run, p.Call)
-		next, answered, err := s.give(ctx, c, q, reply)
-		stop()
-		<-done
+		next, answered, err := s.give(ctx, c, q, reply, r.Params.GetProgressToken())
 		switch {
 		case err != nil:
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"encoding/base32"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -116,6 +117,9 @@ func (c client) elicits() bool {
 	return e != nil && (e.Form != nil || e.URL == nil) // {} means forms
 }
 
+// samples reports whether the client offers its own model.
+func (c client) samples() bool { return c.caps.Sampling != nil }
+
 // links reports whether the client knows resource links (2025-06-18).
 func (c client) links() bool { return c.version >= "2025-06-18" }
 
@@ -202,6 +206,18 @@ func (t *runTable) derive(clientKey string, generation int) string {
 	}
 	sum := mac(t.key, fmt.Appendf(nil, "run\x00%d\x00%s", generation, clientKey))
 	return "r_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:sha256.Size]))[:26]
+}
+
+// madeRun is the form of the identifiers that toolsvc makes, and of those of the runs below them. They cannot be guessed.
+var madeRun = regexp.MustCompile(`^r_[a-z2-7]{26}(-[0-9]+)*$`)
+
+// runOf is the run that a client means by a name. A name that it chose itself, such as "shop", is its user's own where users are told apart:
+// another user who chooses the same name works in another run.
+func (s *Surface) runOf(c client, name string) string {
+	if name == "" || c.identity == "" || madeRun.MatchString(name) {
+		return name
+	}
+	return s.runs.derive("named\x00"+c.identity+"\x00"+name, 0)
 }
 
 // scoped keeps the idempotency keys of one client apart from those of others.

@@ -36,6 +36,10 @@ type runs struct {
 	fail error
 	// cancelled runs.
 	cancelled []string
+	// dropped calls, as run/call.
+	dropped []string
+	// going are the calls that a durable service works on.
+	going map[string]chan struct{}
 	// last is the call that began last.
 	last atomic.Pointer[string]
 }
@@ -186,6 +190,13 @@ func (r *runs) Cancel(_ context.Context, runID string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cancelled = append(r.cancelled, runID)
+	return nil
+}
+
+func (r *runs) CancelCall(_ context.Context, runID, callID string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dropped = append(r.dropped, runID+"/"+callID)
 	return nil
 }
 

@@ -12,6 +12,8 @@ type live struct {
 	ctx    context.Context // of the request, which leads to its stream
 	client client
 	token  any // of the progress; nil when nobody wants to hear it
+	// asks takes questions to the client's model that have to travel in a result; nil where there is another way, or no model.
+	asks chan *sampleWanted
 
 	mu       sync.Mutex
 	progress float64
@@ -31,6 +33,9 @@ func (l *live) tell(ctx context.Context, message string) error {
 // begin notes that a client waits for a call; end forgets it.
 func (s *Surface) begin(ctx context.Context, c client, callID string, token any) (l *live, end func()) {
 	l = &live{ctx: ctx, client: c, token: token}
+	if c.modern && c.samples() {
+		l.asks = make(chan *sampleWanted)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.live == nil {

@@ -32,6 +32,8 @@ type Service interface {
 	State(ctx context.Context, runID string) (*planner.State, error)
 	// Cancel asks a run to end.
 	Cancel(ctx context.Context, runID string) error
+	// CancelCall asks one call to end, and leaves its run and the other calls as they are.
+	CancelCall(ctx context.Context, runID, callID string) error
 }
 
 // Events are the events of runs, as the store keeps them.

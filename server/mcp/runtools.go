@@ -74,6 +74,7 @@ func (s *Surface) addRunTool(name, title, description, schema, example string, a
 			if issues != nil {
 				return s.render(ctx, c, invalid(spec, issues, args)), nil
 			}
+			in.Run = s.runOf(c, in.Run)
 			return handle(ctx, c, r, in)
 		})
 }

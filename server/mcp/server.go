@@ -25,6 +25,9 @@ type Surface struct {
 	levels logLevels
 	subs   subscriptions
 
+	cancels cancellations
+	samples samples
+
 	mu    sync.RWMutex
 	tools map[string]*tool.Spec // by MCP name
 	live  map[string]*live      // by call
@@ -51,7 +54,7 @@ func New(o Options) (*Surface, error) {
 				Resources: &sdk.ResourceCapabilities{ListChanged: true, Subscribe: true}, Extensions: map[string]any{tasksExtension: map[string]any{}},
 			},
 		})
-	s.server.AddReceivingMiddleware(s.levels.note, s.warm)
+	s.server.AddReceivingMiddleware(s.levels.note, s.cancels.note, s.warm)
 	if err := s.addTasks(); err != nil {
 		return nil, err
 	}

@@ -176,10 +176,17 @@ func errUnknownTask() error {
 
 // await waits for a call that is being made. Where the client takes tasks and the call is long, it becomes a task: the slot is filled,
 // and no result is returned. The call itself goes on whatever becomes of the request.
-func (s *Surface) await(ctx context.Context, c client, req tool.Request, make func(context.Context) (*tool.Result, error)) (*tool.Result, error) {
+//
+// A question to the client's own model, in the era without sessions, is a *[sampleWanted].
+func (s *Surface) await(ctx context.Context, c client, l *live, req tool.Request, make func(context.Context) (*tool.Result, error)) (*tool.Result, error) {
 	sl, ok := ctx.Value(slotKey).(*slot)
-	if !ok || !c.tasks() {
+	tasks := ok && c.tasks()
+	if !tasks && (l == nil || l.asks == nil) {
 		return make(ctx)
+	}
+	var asks chan *sampleWanted
+	if l != nil {
+		asks = l.asks
 	}
 	type made struct {
 		res *tool.Result
@@ -193,12 +200,19 @@ func (s *Surface) await(ctx context.Context, c client, req tool.Request, make fu
 	}()
 	patience := time.NewTimer(s.o.TaskAfter)
 	defer patience.Stop()
+	if !tasks {
+		patience.Stop()
+	}
 	created := time.Now().UTC().Truncate(time.Millisecond)
 	for deadline := created.Add(s.o.TaskAfter + taskAccepted); ; {
 		select {
 		case m := <-done:
 			stop()
 			return m.res, m.err
+		case q := <-asks:
+			stop()
+			q.run, q.call = req.RunID, req.CallID
+			return nil, q
 		case <-ctx.Done():
 			stop()
 			return nil, ctx.Err()
@@ -349,11 +363,6 @@ func (s *Surface) answerSoon(ctx context.Context, c client, q *tool.Question, a 
 	}
 }
 
-// CallCanceller is a Service that can end one call and leave its run as it is.
-type CallCanceller interface {
-	CancelCall(ctx context.Context, runID, callID string) error
-}
-
 // cancelTask ends the call of a task that has not ended; of one that has, nothing.
 func (s *Surface) cancelTask(ctx context.Context, id taskID) error {
 	st, err := s.o.Service.State(ctx, id.Run)
@@ -370,12 +379,7 @@ func (s *Surface) cancelTask(ctx context.Context, id taskID) error {
 	if r := step.Result; r != nil && r.Question == nil || st.Outcome != planner.OutcomeRunning {
 		return nil
 	}
-	if cc, ok := s.o.Service.(CallCanceller); ok {
-		err = cc.CancelCall(ctx, id.Run, id.Call)
-	} else {
-		err = s.o.Service.Cancel(ctx, id.Run)
-	}
-	if err != nil && !errors.Is(err, planner.ErrRunEnded) {
+	if err := s.o.Service.CancelCall(ctx, id.Run, id.Call); err != nil && !errors.Is(err, planner.ErrUnknownCall) {
 		return fmt.Errorf("cancel the task: %w", err)
 	}
 	return nil
