@@ -17,6 +17,19 @@ type Toolset struct {
 	Executor tool.Executor
 }
 
+// Replace gives a toolset of the options other tools; calls that were accepted go on with what they were accepted with. It refuses what
+// [NewRegistry] refuses, and a toolset that was not there.
+func (s *Stack) Replace(t Toolset) error {
+	if _, err := NewRegistry(t); err != nil {
+		return err
+	}
+	name := t.Specs[0].ID.Toolset()
+	if s.Service.Executors[name] != t.Executor {
+		return fmt.Errorf("the toolset %s is not one of this toolsvc's own", name)
+	}
+	return s.Service.Registry.Replace(name, t.Specs)
+}
+
 // NewRegistry is the registry of toolsvc's own tools and those of the given toolsets. It refuses a toolset without tools or without an
 // executor, one that is there already, and one whose conditions do not compile.
 func NewRegistry(own ...Toolset) (*tool.Registry, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -68,36 +69,69 @@ type Spec struct {
 	DecodeResult func([]byte) (any, Issues)
 }
 
-// Registry is an immutable set of tools.
+// Registry is a set of tools. It stays as it is but for [Registry.Replace], and may be used by several goroutines.
 type Registry struct {
+	now atomic.Pointer[catalogue]
+}
+
+type catalogue struct {
 	byID map[ID]*Spec
 	ids  []ID
 }
 
 // NewRegistry makes a registry of all specs; two of one ID are an error.
 func NewRegistry(sets ...[]*Spec) (*Registry, error) {
-	r := &Registry{byID: map[ID]*Spec{}}
+	c := &catalogue{byID: map[ID]*Spec{}}
 	for _, s := range slices.Concat(sets...) {
-		if r.byID[s.ID] != nil {
+		if c.byID[s.ID] != nil {
 			return nil, fmt.Errorf("tool %s is declared twice", s.ID)
 		}
-		r.byID[s.ID] = s
-		r.ids = append(r.ids, s.ID)
+		c.byID[s.ID] = s
+		c.ids = append(c.ids, s.ID)
 	}
-	slices.Sort(r.ids)
+	slices.Sort(c.ids)
+	r := &Registry{}
+	r.now.Store(c)
 	return r, nil
 }
 
+// Replace gives a toolset other tools, such as those that another server lists now. Calls that were accepted keep what they were accepted
+// with. Tools of another toolset, and two of one ID, are an error, and change nothing.
+func (r *Registry) Replace(toolset string, specs []*Spec) error {
+	for {
+		was := r.now.Load()
+		var kept []*Spec
+		for _, id := range was.ids {
+			if id.Toolset() != toolset {
+				kept = append(kept, was.byID[id])
+			}
+		}
+		for _, s := range specs {
+			if s.ID.Toolset() != toolset {
+				return fmt.Errorf("%s does not belong to the toolset %s", s.ID, toolset)
+			}
+		}
+		next, err := NewRegistry(kept, specs)
+		if err != nil {
+			return err
+		}
+		if r.now.CompareAndSwap(was, next.now.Load()) {
+			return nil
+		}
+	}
+}
+
 // Lookup returns the tool's spec, nil when there is none.
-func (r *Registry) Lookup(id ID) *Spec { return r.byID[id] }
+func (r *Registry) Lookup(id ID) *Spec { return r.now.Load().byID[id] }
 
 // IDs lists all tools, sorted.
-func (r *Registry) IDs() []ID { return slices.Clone(r.ids) }
+func (r *Registry) IDs() []ID { return slices.Clone(r.now.Load().ids) }
 
 // Nearest lists up to three tools whose names are near to id, nearest first.
 func (r *Registry) Nearest(id ID) []ID {
-	names := make([]string, len(r.ids))
-	for i, x := range r.ids {
+	ids := r.now.Load().ids
+	names := make([]string, len(ids))
+	for i, x := range ids {
 		names[i] = string(x)
 	}
 	var near []ID

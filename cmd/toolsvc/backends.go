@@ -8,10 +8,12 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"toolsvc/executors/mcpclient"
+	"toolsvc/planner"
 	"toolsvc/stack"
 	"toolsvc/store"
 	"toolsvc/tool"
@@ -20,7 +22,7 @@ import (
 
 // backendFlags name the configuration of other MCP servers, whose tools become toolsets.
 type backendFlags struct {
-	Config string `help:"Configuration (YAML). Its section backends lists MCP servers whose tools are served too." type:"existingfile" env:"TOOLSVC_CONFIG" placeholder:"FILE"`
+	Config string `help:"Configuration (YAML). Its section backends lists MCP servers whose tools are there too." type:"existingfile" env:"TOOLSVC_CONFIG" placeholder:"FILE"`
 }
 
 // passing passes on to clients what backends ask and tell during calls. An mcp.Surface does.
@@ -33,9 +35,44 @@ type passing interface {
 type backends struct {
 	toolsets []stack.Toolset
 	open     []*mcpclient.Executor
-	// to and keep are set when there is somebody to ask, and a store.
-	to   passing
-	keep *store.Store
+	// to and keep are set when there is somebody to ask, and a store; changed, when somebody wants to know of other tools.
+	to      passing
+	keep    *store.Store
+	changed atomic.Pointer[func(stack.Toolset)]
+}
+
+// follow gives the stack, and those who list its tools, what servers list from now on.
+func (b *backends) follow(s *stack.Stack, list func(*tool.Registry) error, log *slog.Logger) {
+	f := func(t stack.Toolset) {
+		err := s.Replace(t)
+		if err == nil {
+			err = list(s.Service.Registry)
+		}
+		if err != nil {
+			log.Error("an MCP server has other tools now, which cannot be served", "backend", t.Specs[0].ID.Toolset(), "error", err)
+		}
+	}
+	b.changed.Store(&f)
+}
+
+// registry is the catalogue with the tools of the servers, and the executors that know which sources apply.
+func (b *backends) registry() (*planner.Service, error) {
+	reg, err := stack.NewRegistry(b.toolsets...)
+	if err != nil {
+		return nil, err
+	}
+	s := &planner.Service{Registry: reg, Executors: map[string]tool.Executor{}}
+	for _, t := range b.toolsets {
+		s.Executors[t.Specs[0].ID.Toolset()] = t.Executor
+	}
+	return s, nil
+}
+
+// done ends the servers of a command that has ended.
+func (b *backends) done(ctx context.Context, log *slog.Logger) {
+	if err := b.close(context.WithoutCancel(ctx)); err != nil {
+		log.Error("end the MCP servers", "error", err)
+	}
 }
 
 // openBackends reaches the servers of the configuration. One that cannot be used is left out, and logged: the others are served.
@@ -53,7 +90,7 @@ func (f backendFlags) openBackends(ctx context.Context, stateDir string, log *sl
 		return nil, usage("%s: %w", f.Config, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(config)) {
-		e, err := mcpclient.Open(ctx, name, config[name], mcpclient.Options{StateDir: stateDir, Version: version(), Logger: log, Ask: b.ask, Progress: b.progress, PutArtifact: b.put})
+		e, err := mcpclient.Open(ctx, name, config[name], mcpclient.Options{StateDir: stateDir, Version: version(), Logger: log, Changed: b.relisted(log), Ask: b.ask, Progress: b.progress, PutArtifact: b.put})
 		if err != nil {
 			log.Error("an MCP server is left out", "backend", name, "error", err)
 			continue
@@ -65,6 +102,16 @@ func (f backendFlags) openBackends(ctx context.Context, stateDir string, log *sl
 		}
 	}
 	return b, nil
+}
+
+// relisted passes on that a server has other tools.
+func (b *backends) relisted(log *slog.Logger) func(*mcpclient.Executor) {
+	return func(e *mcpclient.Executor) {
+		specs, f := usable(e.Specs(), log), b.changed.Load()
+		if f != nil && len(specs) > 0 {
+			(*f)(stack.Toolset{Specs: specs, Executor: e})
+		}
+	}
 }
 
 // usable leaves out tools whose schemas conditions cannot be compiled over.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 
-	"toolsvc/gen/toolsets"
 	"toolsvc/planner"
 	"toolsvc/stack"
 	"toolsvc/tool"
@@ -18,7 +17,8 @@ import (
 type callCmd struct {
 	Tool    tool.ID `arg:"" predictor:"tool" help:"The tool: browser.navigate."`
 	Payload string  `arg:"" optional:"" default:"{}" help:"The payload as JSON; - reads it from standard input."`
-	InRun   string  `name:"run" help:"The run to call in; started when it is not there, and kept open." placeholder:"r_…"`
+	backendFlags
+	InRun string `name:"run" help:"The run to call in; started when it is not there, and kept open." placeholder:"r_…"`
 	policyFlags
 }
 
@@ -34,13 +34,24 @@ func (c *callCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err != nil {
 		return err
 	}
-	if err := c.check(req, common.lang(nil), std); err != nil { // before anything is started
-		return err
-	}
-	s, err := common.open(ctx, std, stack.Options{Ephemeral: c.InRun == ""})
+	log := common.logger(std)
+	servers, err := c.openBackends(ctx, common.StateDir, log)
 	if err != nil {
 		return err
 	}
+	defer servers.done(ctx, log)
+	known, err := servers.registry()
+	if err != nil {
+		return usage("%w", err)
+	}
+	if err := c.check(known, req, common.lang(nil), std); err != nil { // before anything of toolsvc's own is started
+		return err
+	}
+	s, err := common.open(ctx, std, stack.Options{Ephemeral: c.InRun == "", Toolsets: servers.toolsets})
+	if err != nil {
+		return err
+	}
+	servers.keep = s.Store
 	defer s.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the result is what counts
 	if req.RunID == "" {
 		req.RunID = tool.NewRunID()
@@ -64,8 +75,8 @@ func (c *callCmd) request(payload []byte) (tool.Request, error) {
 }
 
 // check validates the call without starting anything; an invalid one is printed as the ToolResult that it is.
-func (c *callCmd) check(req tool.Request, lang string, std streams) error {
-	_, rejected, err := (&planner.Service{Registry: toolsets.Registry()}).Prepare(req, lang)
+func (c *callCmd) check(known *planner.Service, req tool.Request, lang string, std streams) error {
+	_, rejected, err := known.Prepare(req, lang)
 	var unknown *planner.UnknownToolError
 	switch {
 	case errors.As(err, &unknown):
@@ -91,10 +102,21 @@ func (c *callCmd) check(req tool.Request, lang string, std streams) error {
 type toolsCmd struct {
 	Tool tool.ID `arg:"" optional:"" predictor:"tool" help:"One tool, in full."`
 	JSON bool    `name:"json" help:"As JSON."`
+	backendFlags
 }
 
-func (c *toolsCmd) Run(common *Common, std streams) error {
-	reg := toolsets.Registry()
+func (c *toolsCmd) Run(ctx context.Context, common *Common, std streams) error {
+	log := common.logger(std)
+	servers, err := c.openBackends(ctx, common.StateDir, log)
+	if err != nil {
+		return err
+	}
+	defer servers.done(ctx, log)
+	known, err := servers.registry()
+	if err != nil {
+		return usage("%w", err)
+	}
+	reg := known.Registry
 	if c.Tool == "" {
 		return listTools(std.out, reg, c.JSON)
 	}

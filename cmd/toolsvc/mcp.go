@@ -61,9 +61,7 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 	defer func() {
 		back.close()
 		if servers != nil {
-			if err := servers.close(context.WithoutCancel(ctx)); err != nil {
-				log.Error("end the MCP servers", "error", err)
-			}
+			servers.done(ctx, log)
 		}
 	}()
 	surface, err = mcp.New(mcp.Options{Service: back, Registry: toolsets.Registry(), Events: back, Artifacts: back, Key: key,
@@ -76,6 +74,7 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 		if err := surface.SetRegistry(s.Service.Registry); err != nil {
 			log.Error("the catalogue cannot be served", "error", err)
 		}
+		servers.follow(s, surface.SetRegistry, log)
 	}
 	if err := surface.ServeStdio(ctx, os.Stdin, keepOpen{std.out}); err != nil {
 		return &exit{exitInfrastructure, err}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"toolsvc/gen/toolsets"
 	"toolsvc/narration"
 	"toolsvc/narration/terminal"
 	"toolsvc/planner"
@@ -27,7 +26,8 @@ type runCmd struct {
 	Resume    string            `help:"Watch a run that is there already, to its end." placeholder:"r_…"`
 	From      string            `help:"Begin with this stage of the plan: those before it were verified by an earlier run, and are not repeated." placeholder:"stage"`
 	NoHealing bool              `help:"One attempt a step, for comparison."`
-	JSON      bool              `name:"json" help:"Print the run's final state as JSON to standard output."`
+	backendFlags
+	JSON bool `name:"json" help:"Print the run's final state as JSON to standard output."`
 	policyFlags
 }
 
@@ -45,22 +45,33 @@ func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err != nil {
 		return err
 	}
+	log := common.logger(std)
+	servers, err := c.openBackends(ctx, common.StateDir, log)
+	if err != nil {
+		return err
+	}
+	defer servers.done(ctx, log)
+	known, err := servers.registry()
+	if err != nil {
+		return usage("%w", err)
+	}
 	var plan *planFile
 	if c.Plan != "" {
 		if plan, err = readPlan(c.Plan, c.Var, c.From); err != nil {
 			return err
 		}
 		// All of the plan is checked before anything is started.
-		if _, err := plan.prepare(std, &planner.Service{Registry: toolsets.Registry()}, common.lang(plan.Plan)); err != nil {
+		if _, err := plan.prepare(std, known, common.lang(plan.Plan)); err != nil {
 			return err
 		}
 	} else if c.From != "" {
 		return usage("--from names a stage of a plan: give the plan's file too")
 	}
-	s, err := common.open(ctx, std, stack.Options{Ephemeral: true})
+	s, err := common.open(ctx, std, stack.Options{Ephemeral: true, Toolsets: servers.toolsets})
 	if err != nil {
 		return err
 	}
+	servers.keep = s.Store
 	defer s.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the run's end is what counts
 	runID := c.Resume
 	if plan != nil {

@@ -225,7 +225,7 @@ func documented(t *testing.T, args []string) error {
 		if err != nil {
 			return err
 		}
-		if err := c.Call.check(req, "en", streams{&out, &errs}); err != nil {
+		if err := c.Call.check(&planner.Service{Registry: toolsets.Registry()}, req, "en", streams{&out, &errs}); err != nil {
 			return fmt.Errorf("%w\n%s", err, errs.String())
 		}
 	case name == "tools" && c.Tools.Tool != "" && toolsets.Registry().Lookup(c.Tools.Tool) == nil:

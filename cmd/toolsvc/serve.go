@@ -54,11 +54,7 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err := servers.close(context.WithoutCancel(ctx)); err != nil {
-			log.Error("end the MCP servers", "error", err)
-		}
-	}()
+	defer servers.done(ctx, log)
 	callers := &callersModel{}
 	s, err := common.open(ctx, std, stack.Options{UIPort: c.UIPort, Ephemeral: c.EndBrowser, NoWorker: c.NoWorker, Toolsets: servers.toolsets, Caller: callers})
 	if err != nil {
@@ -85,6 +81,7 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 	}
 	servers.to = surface
 	callers.of.Store(surface)
+	servers.follow(s, surface.SetRegistry, log)
 	live, err := page.New()
 	if err != nil {
 		return &exit{exitInfrastructure, err}

@@ -32,6 +32,9 @@ type Backend struct {
 	URL string `yaml:"url,omitempty"`
 	// Headers are sent with every request, such as Authorization: Bearer ${TOKEN}.
 	Headers map[string]string `yaml:"headers,omitempty"`
+	// BearerEnv is the environment variable that holds the token to send, and OAuth says how tokens are had; at most one of them.
+	BearerEnv string `yaml:"bearer_env,omitempty"`
+	OAuth     *OAuth `yaml:"oauth,omitempty"`
 	// Allow and Deny choose among its tools, by patterns of path.Match over its own names. Deny wins; an empty Allow allows all.
 	Allow []string `yaml:"allow,omitempty"`
 	Deny  []string `yaml:"deny,omitempty"`
@@ -104,6 +107,9 @@ func (c Config) Validate() error {
 		}
 		if u, err := url.Parse(b.URL); b.URL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 			bad("url %q is not an http or https address", b.URL)
+		}
+		if err := b.checkAuth(); err != nil {
+			bad("%w", err)
 		}
 		if b.TimeLimit < 0 || b.TimeLimit > MaxTimeLimit {
 			bad("time_limit %s is not between 0 and %s", b.TimeLimit, MaxTimeLimit)

@@ -101,7 +101,19 @@ func (c *connection) transport() (sdk.Transport, error) {
 			}
 			headers.Set(name, v)
 		}
-		return &sdk.StreamableClientTransport{Endpoint: c.backend.URL, HTTPClient: &http.Client{Transport: withHeaders{headers}}}, nil
+		if c.backend.BearerEnv != "" {
+			token, err := secret(c.backend.BearerEnv)
+			if err != nil {
+				return nil, fmt.Errorf("bearer_env: %w", err)
+			}
+			headers.Set("Authorization", "Bearer "+token)
+		}
+		oauth, err := c.backend.oauth()
+		if err != nil {
+			return nil, err
+		}
+		return &sdk.StreamableClientTransport{Endpoint: c.backend.URL, OAuthHandler: oauth,
+			HTTPClient: &http.Client{Transport: withHeaders{headers}, CheckRedirect: sameHost}}, nil
 	}
 	env, err := c.backend.environment()
 	if err != nil {
@@ -113,7 +125,7 @@ func (c *connection) transport() (sdk.Transport, error) {
 	return &sdk.CommandTransport{Command: cmd, TerminateDuration: endLimit}, nil
 }
 
-// withHeaders adds headers to every request; it does not follow them to another host.
+// withHeaders adds headers to every request; [sameHost] keeps them from another host.
 type withHeaders struct{ headers http.Header }
 
 func (w withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {

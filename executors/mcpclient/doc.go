@@ -8,5 +8,7 @@
 //     JSON-RPC's own errors. Any other failure leaves the effect unknown, and the effect class of the tool decides about a repetition;
 //   - one dispatch is one tools/call. A server that died is started again, with growing waits between the starts;
 //   - a server's process gets the environment that is configured for it, and nothing else of this one's but PATH, HOME and the locale;
+//   - secrets come from the environment, and are sent to the server's own host only, over TLS or within this machine;
+//   - a server that says that its tools have changed is believed, and whoever wants to know is told;
 //   - what a server says of itself (effects, schemas) can be overruled by the configuration, and is bounded in size.
 package mcpclient

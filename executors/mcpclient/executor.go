@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -30,6 +32,8 @@ type Options struct {
 	Ask func(ctx context.Context, callID, message string, schema any) (*sdk.ElicitResult, error)
 	// Progress passes on what a server tells during a call; nil keeps it to itself.
 	Progress func(callID, message string, progress, total float64)
+	// Changed is told that the server has other tools now: Specs has them; nil when nobody wants to know.
+	Changed func(*Executor)
 	// Version of this program.
 	Version string
 	Logger  *slog.Logger
@@ -40,9 +44,8 @@ type Executor struct {
 	name    string
 	backend Backend
 	options Options
-	names   map[tool.ID]string // the server's own names
-	specs   []*tool.Spec
-	output  map[tool.ID]bool // has an output schema
+	listed  atomic.Pointer[listed]
+	relists chan struct{} // holds one while the list is read again
 
 	mu    sync.Mutex
 	runs  map[string]*connection
@@ -53,6 +56,14 @@ var (
 	_ tool.Executor = (*Executor)(nil)
 	_ tool.Releaser = (*Executor)(nil)
 )
+
+// listed are a server's tools.
+type listed struct {
+	names  map[tool.ID]string // the server's own names
+	specs  []*tool.Spec
+	output map[tool.ID]bool // has an output schema
+	text   []byte           // as it listed them
+}
 
 // maxConnections bounds the connections to one server.
 const maxConnections = 64
@@ -66,7 +77,7 @@ func Open(ctx context.Context, name string, b Backend, o Options) (*Executor, er
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	e := &Executor{name: name, backend: b, options: o, names: map[tool.ID]string{}, output: map[tool.ID]bool{}, runs: map[string]*connection{}, calls: map[string]string{}}
+	e := &Executor{name: name, backend: b, options: o, relists: make(chan struct{}, 1), runs: map[string]*connection{}, calls: map[string]string{}}
 	tools, err := e.list(ctx)
 	if err != nil {
 		if tools = e.remembered(); tools == nil {
@@ -76,32 +87,83 @@ func Open(ctx context.Context, name string, b Backend, o Options) (*Executor, er
 	} else {
 		e.remember(tools)
 	}
-	for _, t := range tools {
-		if !b.permits(t.Name) {
-			continue
-		}
-		spec, err := SpecOf(name, b, t)
-		if err == nil && e.names[spec.ID] != "" {
-			err = fmt.Errorf("%s and %s have the same name here, %s", e.names[spec.ID], t.Name, spec.ID)
-		}
-		if err != nil {
-			o.Logger.Warn("a tool of an MCP server is left out", "backend", name, "tool", t.Name, "error", err)
-			continue
-		}
-		e.names[spec.ID], e.output[spec.ID] = t.Name, t.OutputSchema != nil
-		e.specs = append(e.specs, spec)
-	}
-	if len(e.specs) == 0 {
+	l := e.read(tools)
+	if len(l.specs) == 0 {
 		return nil, errors.Join(fmt.Errorf("backend %s: none of its %d tools can be used", name, len(tools)), e.closeAll())
 	}
+	e.listed.Store(l)
 	return e, nil
 }
 
+// read makes the specs of what a server listed; what cannot be used is left out.
+func (e *Executor) read(tools []*sdk.Tool) *listed {
+	l := &listed{names: map[tool.ID]string{}, output: map[tool.ID]bool{}}
+	for _, t := range tools {
+		if !e.backend.permits(t.Name) {
+			continue
+		}
+		spec, err := SpecOf(e.name, e.backend, t)
+		if err == nil && l.names[spec.ID] != "" {
+			err = fmt.Errorf("%s and %s have the same name here, %s", l.names[spec.ID], t.Name, spec.ID)
+		}
+		if err != nil {
+			e.options.Logger.Warn("a tool of an MCP server is left out", "backend", e.name, "tool", t.Name, "error", err)
+			continue
+		}
+		l.names[spec.ID], l.output[spec.ID] = t.Name, t.OutputSchema != nil
+		l.specs = append(l.specs, spec)
+	}
+	var err error
+	if l.text, err = json.Marshal(tools); err != nil {
+		e.options.Logger.Warn("what an MCP server listed cannot be kept", "backend", e.name, "error", err)
+	}
+	return l
+}
+
+// Name is the backend's, and that of its toolset.
+func (e *Executor) Name() string { return e.name }
+
 // Specs are the server's tools.
-func (e *Executor) Specs() []*tool.Spec { return e.specs }
+func (e *Executor) Specs() []*tool.Spec { return e.listed.Load().specs }
 
 // ServerName is the server's own name of a tool, "" when it has none of that ID.
-func (e *Executor) ServerName(id tool.ID) string { return e.names[id] }
+func (e *Executor) ServerName(id tool.ID) string { return e.listed.Load().names[id] }
+
+// relist reads the tools again, after a server has said that they are others now. A list that cannot be read, or has nothing that can be used,
+// leaves things as they are.
+func (e *Executor) relist(session *sdk.ClientSession) {
+	select {
+	case e.relists <- struct{}{}:
+	default:
+		return // it is being read
+	}
+	time.Sleep(relistAfter) // servers that change tell so more than once
+	<-e.relists
+	ctx, cancel := context.WithTimeout(context.Background(), connectLimit)
+	defer cancel()
+	tools, err := e.tools(ctx, session)
+	if err != nil {
+		e.options.Logger.Warn("an MCP server has changed its tools, and does not list them", "backend", e.name, "error", err)
+		return
+	}
+	l := e.read(tools)
+	was := e.listed.Load()
+	if was == nil || bytes.Equal(l.text, was.text) {
+		return
+	}
+	if len(l.specs) == 0 {
+		e.options.Logger.Warn("an MCP server has no tools any more; those that it had stay", "backend", e.name)
+		return
+	}
+	e.listed.Store(l)
+	e.remember(tools)
+	if e.options.Changed != nil {
+		e.options.Changed(e)
+	}
+}
+
+// relistAfter is how long further notices are waited for.
+const relistAfter = 100 * time.Millisecond
 
 // list asks the server for its tools.
 func (e *Executor) list(ctx context.Context) ([]*sdk.Tool, error) {
@@ -111,7 +173,19 @@ func (e *Executor) list(ctx context.Context) ([]*sdk.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	var tools []*sdk.Tool
+	tools, err := e.tools(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	if !e.backend.Shared { // this connection belongs to no run
+		if err := e.Close(ctx, ""); err != nil {
+			e.options.Logger.Debug("close the connection that listed the tools", "backend", e.name, "error", err)
+		}
+	}
+	return tools, nil
+}
+
+func (e *Executor) tools(ctx context.Context, session *sdk.ClientSession) (tools []*sdk.Tool, err error) {
 	for t, err := range session.Tools(ctx, nil) {
 		if err != nil {
 			return nil, fmt.Errorf("list the tools: %w", err)
@@ -121,11 +195,6 @@ func (e *Executor) list(ctx context.Context) ([]*sdk.Tool, error) {
 			break
 		}
 		tools = append(tools, t)
-	}
-	if !e.backend.Shared { // this connection belongs to no run
-		if err := e.Close(ctx, ""); err != nil {
-			e.options.Logger.Debug("close the connection that listed the tools", "backend", e.name, "error", err)
-		}
 	}
 	return tools, nil
 }
@@ -182,6 +251,7 @@ func (e *Executor) connection(runID string) *connection {
 		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			return e.ask(ctx, runID, r)
 		},
+		ToolListChangedHandler: func(_ context.Context, r *sdk.ToolListChangedRequest) { go e.relist(r.Session) },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
 			// The token names the call, because a notification may be handled after the response that followed it.
 			if p := strings.Split(fmt.Sprint(r.Params.ProgressToken), "/"); len(p) == 3 && e.options.Progress != nil {
@@ -219,7 +289,7 @@ func (e *Executor) Applies(_ *tool.Call, source tool.Source) bool { return sourc
 // Begin readies one attempt. The server is reached in Resolve, before anything is recorded as dispatched.
 func (e *Executor) Begin(_ context.Context, call *tool.Call, plan tool.Plan) (tool.Attempt, error) {
 	p, ok := call.Args.(*Payload)
-	name := e.names[call.Spec.ID]
+	name := e.ServerName(call.Spec.ID)
 	if !ok || name == "" {
 		return nil, tool.Failf(tool.ToolUnavailable, "the MCP server %s has no tool %s any more", e.name, call.Spec.ID)
 	}
@@ -320,7 +390,7 @@ func (a *attempt) Dispatch(ctx context.Context) error {
 	if err != nil {
 		return &tool.Failed{Failure: tool.Internal, Dispatched: true, Cause: err, Message: fmt.Sprintf("What %s answered could not be kept: %s", a.name, err)}
 	}
-	if a.e.output[a.call.Spec.ID] && len(a.result.Structured) == 0 {
+	if a.e.listed.Load().output[a.call.Spec.ID] && len(a.result.Structured) == 0 {
 		return &tool.Failed{Failure: tool.MalformedResponse, Dispatched: true, What: a.e.name,
 			Message: fmt.Sprintf("%s of the MCP server %s declares structured output and answered without it.", a.name, a.e.name)}
 	}

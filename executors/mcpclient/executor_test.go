@@ -128,11 +128,11 @@ func open(t *testing.T, b Backend, o Options) *Executor {
 }
 
 func (e *Executor) lookup(id tool.ID) *tool.Spec {
-	i := slices.IndexFunc(e.specs, func(s *tool.Spec) bool { return s.ID == id })
+	i := slices.IndexFunc(e.Specs(), func(s *tool.Spec) bool { return s.ID == id })
 	if i < 0 {
 		return nil
 	}
-	return e.specs[i]
+	return e.Specs()[i]
 }
 
 // do makes one attempt as the planner does, and renders the result.

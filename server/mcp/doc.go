@@ -9,6 +9,8 @@
 //     optional, because some clients never send a call that lacks a required field;
 //   - a question reaches the client by elicitation where it can answer, in either era; otherwise the result says needs_input and how to
 //     answer with run_answer. A dismissed question is neither an answer nor a failure: it stays open;
+//   - a client's own model is asked, where the client offers one, by the stack's work on the client's calls; it is never needed;
+//   - a request that its client cancels ends its call, and no other; one whose client is gone goes on;
 //   - what is carried through a client (requestState, task ids, cursors of runs) is signed with a key in the state directory, so a
 //     restarted server takes it up again, and a client cannot change it.
 //
