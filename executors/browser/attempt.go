@@ -3,8 +3,6 @@ package browser
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/url"
 	"time"
 
 	"toolsvc/executors/browser/devtools"
@@ -326,6 +324,9 @@ func (a *attempt) Settle(ctx context.Context) (out tool.Outcome, err error) {
 		default:
 			out, err = a.settleAction(ctx)
 		}
+		if err == nil && (a.act.acts() || a.act.travels()) {
+			err = a.refused(ctx)
+		}
 		return err
 	})
 	a.settled = true
@@ -357,17 +358,3 @@ func (a *attempt) Close() error {
 
 // historyLimit bounds the wait for a page of the history, or of a new tab.
 const historyLimit = 30 * time.Second
-
-// allow applies the navigation policy.
-func (x *Executor) allow(address string) error {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return tool.Failf(tool.PolicyDenied, "Only absolute http and https addresses may be opened, not %q.", address)
-	}
-	if x.opts.AllowURL != nil {
-		if err := x.opts.AllowURL(address); err != nil {
-			return &tool.Failed{Failure: tool.PolicyDenied, Message: fmt.Sprintf("%s may not be opened: %v", address, err), Cause: err}
-		}
-	}
-	return nil
-}

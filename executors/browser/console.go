@@ -61,7 +61,11 @@ func filterRequests(all []page.Request, want action) (out []*gen.NetworkRequest,
 			x.DurationMs = &ms
 		}
 		if r.Problem != "" {
-			x.Problem = &r.Problem
+			problem := r.Problem
+			if problem == page.NoConnection {
+				problem = "no connection was made: nothing answers there, or the navigation policy refuses it (" + problem + ")"
+			}
+			x.Problem = &problem
 		}
 		out = append(out, x)
 	}

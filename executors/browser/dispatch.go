@@ -542,7 +542,7 @@ func (a *attempt) navigate(ctx context.Context) error {
 	var refused *page.NavigationError
 	switch {
 	case errors.As(err, &refused):
-		return &tool.Failed{Failure: tool.NotReady, Message: capital(refused.Error()) + ".", Dispatched: true, Cause: err}
+		return a.unopened(ctx, refused)
 	case errors.Is(err, context.DeadlineExceeded):
 		return &tool.Failed{Failure: tool.NotReady, Message: fmt.Sprintf("%s did not answer within %s.", a.act.url, a.act.limit), Dispatched: true, Cause: err}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"toolsvc/executors/browser/devtools"
+	"toolsvc/executors/browser/guard"
 	"toolsvc/tool"
 )
 
@@ -47,8 +48,12 @@ func New(o Options) (*Executor, error) {
 		}
 		o.StateDir, x.temporary = dir, dir
 	}
+	rules, err := guard.New(o.Navigation)
+	if err != nil {
+		return nil, fmt.Errorf("the browser's navigation policy: %w", err)
+	}
 	x.opts = o
-	x.pool = &pool{opts: o, marks: checkpoints{filepath.Join(o.StateDir, "sessions")}, sessions: map[string]*session{}}
+	x.pool = &pool{opts: o, rules: rules, marks: checkpoints{filepath.Join(o.StateDir, "sessions")}, sessions: map[string]*session{}}
 	return x, nil
 }
 
@@ -129,7 +134,7 @@ func (x *Executor) Shutdown(ctx context.Context) error {
 	x.pool.saving.Wait()
 	x.pool.mu.Lock()
 	x.pool.closed = true
-	conn, proc, sessions := x.pool.conn, x.pool.proc, maps.Clone(x.pool.sessions)
+	conn, proc, keeper, sessions := x.pool.conn, x.pool.proc, x.pool.keeper, maps.Clone(x.pool.sessions)
 	x.pool.mu.Unlock()
 	var errs []error
 	end := x.opts.Ephemeral || x.opts.EndBrowser
@@ -144,6 +149,9 @@ func (x *Executor) Shutdown(ctx context.Context) error {
 	}
 	if end && proc != nil {
 		errs = append(errs, proc.End())
+		if keeper != nil {
+			errs = append(errs, keeper.End())
+		}
 	}
 	if x.temporary != "" {
 		errs = append(errs, removeAll(x.temporary))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"toolsvc/executors/browser/guard"
 	mem "toolsvc/executors/browser/memory"
 	"toolsvc/executors/browser/vision"
 )
@@ -52,9 +53,10 @@ type Options struct {
 	Workspace string
 	// MaxDownload bounds a file that a page has the browser save, in bytes; 64 MB when 0. Downloads are kept in Artifacts.
 	MaxDownload int64
-	// AllowURL decides which addresses may be opened, beyond the rule that they are http or https; its error says why not. It is asked
-	// again after redirects.
-	AllowURL func(address string) error
+	// Navigation says where the browser may connect to; the zero Policy allows public addresses and loopback.
+	Navigation guard.Policy
+	// Unguarded lets the browser connect to wherever it can, and only asks the policy about addresses that calls name. For measurements.
+	Unguarded bool
 	// Flags are further command-line flags of Chromium.
 	Flags []string
 }

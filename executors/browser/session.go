@@ -17,6 +17,7 @@ import (
 
 	"toolsvc/executors/browser/chromium"
 	"toolsvc/executors/browser/devtools"
+	"toolsvc/executors/browser/guard"
 	"toolsvc/executors/browser/page"
 	"toolsvc/tool"
 )
@@ -61,10 +62,12 @@ func newSession(run string, tab *page.Tab, cp checkpoint) *session {
 type pool struct {
 	opts  Options
 	marks checkpoints
+	rules *guard.Guard
 
 	starting sync.Mutex // one start of browser or session at a time
 	mu       sync.Mutex
 	proc     *chromium.Process
+	keeper   *guard.Process // through which the browser connects; nil when it is unguarded
 	conn     *devtools.Conn
 	sessions map[string]*session
 	saving   sync.WaitGroup
@@ -143,7 +146,7 @@ func (p *pool) drop(ctx context.Context, s *session) {
 // browser connects to the recorded browser, or starts one. The caller holds starting.
 func (p *pool) browser(ctx context.Context) error {
 	p.mu.Lock()
-	conn, closed := p.conn, p.closed
+	conn, keeper, closed := p.conn, p.keeper, p.closed
 	p.mu.Unlock()
 	if closed {
 		return tool.Failf(tool.ToolUnavailable, "the browser executor is shut down")
@@ -152,7 +155,9 @@ func (p *pool) browser(ctx context.Context) error {
 		select {
 		case <-conn.Lost():
 		default:
-			return nil
+			if keeper == nil || keeper.Running() {
+				return nil
+			}
 		}
 	}
 	unlock, err := lock(p.opts.StateDir)
@@ -160,8 +165,26 @@ func (p *pool) browser(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	proc, conn, fresh, err := chromium.Acquire(ctx, chromium.Options{Path: p.opts.ChromiumPath, StateDir: filepath.Join(p.opts.StateDir, "browser"), Width: p.opts.Width,
-		Height: p.opts.Height, SitePerProcess: p.opts.SitePerProcess, ExtraFlags: p.opts.Flags})
+	dir, flags := filepath.Join(p.opts.StateDir, "browser"), p.opts.Flags
+	if !p.opts.Unguarded {
+		if keeper, err = guard.Acquire(ctx, dir, chromium.RecordFile(dir), p.opts.Navigation); err != nil {
+			return &tool.Failed{Failure: tool.ToolUnavailable, Message: "The browser cannot be used without what guards its connections: " + err.Error(), Cause: err}
+		}
+		flags = append(keeper.Flags(), flags...)
+	}
+	p.mu.Lock()
+	p.keeper = keeper
+	same := conn != nil && p.proc.Guarded(flags)
+	p.mu.Unlock()
+	if same {
+		select {
+		case <-conn.Lost():
+		default:
+			return nil // only the guard had to be started again
+		}
+	}
+	proc, conn, fresh, err := chromium.Acquire(ctx, chromium.Options{Path: p.opts.ChromiumPath, StateDir: dir, Width: p.opts.Width,
+		Height: p.opts.Height, SitePerProcess: p.opts.SitePerProcess, ExtraFlags: flags})
 	if err != nil {
 		return &tool.Failed{Failure: tool.ToolUnavailable, Message: "The browser cannot be used: " + err.Error(), Cause: err}
 	}

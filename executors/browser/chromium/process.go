@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -42,6 +43,8 @@ type Process struct {
 	// Port of the debugging endpoint on 127.0.0.1, and its path, which is different for every start.
 	Port int    `json:"port"`
 	Path string `json:"path"`
+	// Extra are the flags that it was started with beside those of this package.
+	Extra []string `json:"extra,omitempty"`
 
 	file    string
 	profile string
@@ -54,7 +57,8 @@ func (p *Process) URL() string { return fmt.Sprintf("ws://127.0.0.1:%d%s", p.Por
 // Address is the host and port of the debugging endpoint.
 func (p *Process) Address() string { return fmt.Sprintf("127.0.0.1:%d", p.Port) }
 
-func recordFile(dir string) string { return filepath.Join(dir, "chromium.json") }
+// RecordFile is where the running browser of a state directory is recorded.
+func RecordFile(dir string) string { return filepath.Join(dir, "chromium.json") }
 
 // Acquire connects to the recorded browser, or starts one. fresh reports that it was started now. Callers of one state directory must
 // not overlap.
@@ -78,16 +82,20 @@ func Acquire(ctx context.Context, o Options) (p *Process, conn *devtools.Conn, f
 
 // recorded connects to the browser that an earlier process started, if it still runs.
 func recorded(ctx context.Context, o Options) (*Process, *devtools.Conn) {
-	text, err := os.ReadFile(recordFile(o.StateDir))
+	text, err := os.ReadFile(RecordFile(o.StateDir))
 	if err != nil {
 		return nil, nil
 	}
-	p := &Process{file: recordFile(o.StateDir), profile: filepath.Join(o.StateDir, "profile")}
+	p := &Process{file: RecordFile(o.StateDir), profile: filepath.Join(o.StateDir, "profile")}
 	if json.Unmarshal(text, p) != nil || !p.Running() {
 		return nil, nil
 	}
 	if p.Port == 0 {
 		_ = p.End() // its starter was killed before it listened
+		return nil, nil
+	}
+	if !slices.Equal(p.Extra, o.ExtraFlags) {
+		_ = p.End() // it was started otherwise than is wanted now: by an earlier version, or with another guard
 		return nil, nil
 	}
 	dial, cancel := context.WithTimeout(ctx, 3*time.Second)
@@ -126,7 +134,7 @@ func start(ctx context.Context, o Options) (*Process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", path, err)
 	}
-	p := &Process{PID: cmd.Process.Pid, file: recordFile(o.StateDir), profile: profile, exited: make(chan struct{})}
+	p := &Process{PID: cmd.Process.Pid, file: RecordFile(o.StateDir), Extra: o.ExtraFlags, profile: profile, exited: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait() // how a browser ends is of no interest; that it ended is
 		close(p.exited)
@@ -190,6 +198,9 @@ func (p *Process) await(ctx context.Context, o Options) error {
 func (p *Process) Running() bool {
 	return p.PID > 1 && p.Started != "" && startTime(p.PID) == p.Started
 }
+
+// Guarded reports whether it was started with these further flags.
+func (p *Process) Guarded(extra []string) bool { return slices.Equal(p.Extra, extra) }
 
 // End ends the browser: politely, then for good. It touches no other process than the one that was started.
 func (p *Process) End() error {

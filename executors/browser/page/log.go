@@ -41,6 +41,7 @@ type Request struct {
 
 	id     network.RequestID
 	loader cdp.LoaderID
+	frame  cdp.FrameID
 }
 
 // key is what makes requests of a poll the same.
@@ -149,7 +150,7 @@ func (l *log) request(e network.EventRequestWillBeSent) {
 		}
 		l.finish(e.RequestID)
 	}
-	r := &Request{Method: e.Request.Method, URL: e.Request.URL, At: time.Now(), Open: true, Type: strings.ToLower(string(e.Type)), id: e.RequestID, loader: e.LoaderID,
+	r := &Request{Method: e.Request.Method, URL: e.Request.URL, At: time.Now(), Open: true, Type: strings.ToLower(string(e.Type)), id: e.RequestID, loader: e.LoaderID, frame: e.FrameID,
 		Document: e.Type == network.ResourceTypeDocument, Stream: e.Type == network.ResourceTypeEventSource || e.Type == network.ResourceTypeWebSocket || e.Type == network.ResourceTypeMedia}
 	l.open[e.RequestID] = r
 	l.add(r)

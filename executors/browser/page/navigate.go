@@ -27,6 +27,24 @@ func (t *Tab) Navigate(ctx context.Context, address string) (loader string, err 
 	return string(r.LoaderID), nil
 }
 
+// NoConnection is the browser's reason when the proxy that guards its connections did not make one: because nothing answers there, or because
+// the policy refuses it.
+const NoConnection = "net::ERR_SOCKS_CONNECTION_FAILED"
+
+// Unconnected is the address of the latest document of the page itself, since the mark, to which no connection was made; "" when there is
+// none, or when another document came after it.
+func (t *Tab) Unconnected(since Mark) string {
+	address, root := "", t.Main().ID
+	for _, r := range t.Since(since).Requests {
+		if r.Document && r.frame == root {
+			if address = ""; r.Problem == NoConnection {
+				address = r.URL
+			}
+		}
+	}
+	return address
+}
+
 // NavigationError is the browser's reason why an address could not be opened.
 type NavigationError struct{ URL, Reason string }
 
@@ -36,6 +54,7 @@ func (e *NavigationError) Error() string {
 		"net::ERR_ABORTED":          "the navigation was aborted: a download, an empty answer, or a page that asks to be stayed on",
 		"net::ERR_CONNECTION_RESET": "the server broke the connection", "net::ERR_EMPTY_RESPONSE": "the server answered with nothing",
 		"net::ERR_INTERNET_DISCONNECTED": "this machine has no network",
+		NoConnection:                     "no connection was made", "net::ERR_PROXY_CONNECTION_FAILED": "what guards the browser's connections had ended; it is started again with the next call",
 	}[e.Reason]
 	if why == "" {
 		why = strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(e.Reason, "net::ERR_"), "_", " "))
