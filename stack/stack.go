@@ -5,14 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
 	"go.temporal.io/sdk/worker"
 
 	"toolsvc/executors/browser"
+	"toolsvc/executors/browser/guard"
 	"toolsvc/executors/browser/memory"
 	"toolsvc/executors/browser/vision"
 	"toolsvc/executors/browser/vision/ocr"
@@ -59,6 +63,8 @@ type Options struct {
 	// NoMemory leaves out the heal memory, and Choose replaces how a remembered element is found again, for comparison.
 	NoMemory bool
 	Choose   memory.Chooser
+	// Navigation says where the browser may connect to. What this process serves of Temporal is added to its own ports.
+	Navigation guard.Policy
 	// Gemini says how to reach the model; what it leaves open comes from the environment (GEMINI_API_KEY, …). Without a key there is none.
 	Gemini gemini.Options
 	// Caller is the model of whoever makes a call, for those who offer one; it is asked where there is no key for Gemini.
@@ -129,6 +135,7 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	if err != nil {
 		return s, err
 	}
+	o.Navigation.Own = append(o.Navigation.Own, ownPorts(s.TemporalAddress, s.UIURL)...)
 	if s.Browser, err = openBrowser(o, s.Store, model, callers); err != nil {
 		return s, err
 	}
@@ -242,8 +249,25 @@ func openBrowser(o Options, keep *store.Store, model *gemini.Client, callers *ca
 	if !o.NoMemory {
 		remembers = memory.New(keep, nil)
 	}
-	return browser.New(browser.Options{Memory: remembers, Choose: o.Choose, StateDir: filepath.Join(o.StateDir, "browser"), ChromiumPath: o.ChromiumPath, Vision: v, Artifacts: artifacts{keep},
+	return browser.New(browser.Options{Navigation: o.Navigation, Memory: remembers, Choose: o.Choose, StateDir: filepath.Join(o.StateDir, "browser"), ChromiumPath: o.ChromiumPath, Vision: v, Artifacts: artifacts{keep},
 		Screenshots: o.Screenshots, Workspace: o.Workspace, DeviceScaleFactor: o.DeviceScaleFactor, EndBrowser: o.Ephemeral, MaxSessions: o.MaxSessions})
+}
+
+// ownPorts are the ports of a Temporal on this machine, and of its UI, where runs can be signalled and ended by whoever gets there.
+func ownPorts(address, uiURL string) (out []int) {
+	if u, err := url.Parse(uiURL); err == nil && u.Host != "" {
+		out = append(out, portOf(u.Host)...)
+	}
+	return append(out, portOf(address)...)
+}
+
+func portOf(hostPort string) []int {
+	_, port, err := net.SplitHostPort(hostPort)
+	n, bad := strconv.Atoi(port)
+	if err != nil || bad != nil {
+		return nil // it is elsewhere, and has no port that is ours
+	}
+	return []int{n}
 }
 
 // artifacts lets the browser keep pictures in the store.

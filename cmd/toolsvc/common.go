@@ -26,7 +26,8 @@ type Common struct {
 	Workspace       string  `help:"The folder that the terminal and document tools work in, and that is backed up around their actions. The working directory when empty, unless that is your home or holds the state directory; none leaves these tools out." env:"TOOLSVC_WORKSPACE" placeholder:"folder"`
 	GeminiURL       string  `name:"gemini-url" help:"Where the Gemini API is, when it is not Google's: a proxy, or the fake of gemini/geminitest. The key comes from GEMINI_API_KEY." env:"TOOLSVC_GEMINI_URL"`
 	GeminiModel     string  `name:"gemini-model" help:"Which of its models." env:"TOOLSVC_GEMINI_MODEL"`
-	Verbose         bool    `help:"Log what happens inside, to standard error." short:"v"`
+	siteFlags
+	Verbose bool `help:"Log what happens inside, to standard error." short:"v"`
 }
 
 // defaultStateDir is where a user's programs keep their state (XDG Base Directory Specification).
@@ -91,6 +92,12 @@ func (c *Common) open(ctx context.Context, std streams, o stack.Options) (*stack
 	o.ChromiumPath, o.DeviceScaleFactor, o.Logger = c.Chromium, c.Scale, c.logger(std)
 	o.Workspace = c.workspace()
 	o.Gemini.BaseURL, o.Gemini.Model = c.GeminiURL, c.GeminiModel
+	own := o.Navigation.Own
+	var err error
+	if o.Navigation, err = c.policy(); err != nil {
+		return nil, err
+	}
+	o.Navigation.Own = own
 	s, err := stack.Open(ctx, o)
 	if err != nil {
 		return nil, &exit{exitInfrastructure, err}

@@ -13,6 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"toolsvc/executors/browser/guard"
 	"toolsvc/server"
 	"toolsvc/server/auth"
 	"toolsvc/server/mcp"
@@ -56,7 +57,7 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 	}
 	defer servers.done(ctx, log)
 	callers := &callersModel{}
-	s, err := common.open(ctx, std, stack.Options{UIPort: c.UIPort, Ephemeral: c.EndBrowser, NoWorker: c.NoWorker, Toolsets: servers.toolsets, Caller: callers})
+	s, err := common.open(ctx, std, stack.Options{UIPort: c.UIPort, Ephemeral: c.EndBrowser, NoWorker: c.NoWorker, Toolsets: servers.toolsets, Caller: callers, Navigation: guard.Policy{Own: ports(httpL, grpcL)}})
 	if err != nil {
 		return err
 	}
