@@ -23,6 +23,13 @@ check: ## Formatting, vet, and that gen/ is what the design says
 	@git diff --exit-code --stat -- gen docs/reference/tools.md examples/orders/gen || { echo "What is generated is not what the design says: run make gen, and commit the result."; exit 1; }
 	@untracked=$$(git ls-files --others --exclude-standard -- gen examples/orders/gen); [ -z "$$untracked" ] || { echo "Commit the generated files:"; echo "$$untracked"; exit 1; }
 
+.PHONY: lint vuln
+lint: ## staticcheck, with dependencies of its own (tools/lint/go.mod); minutes the first time, then what has changed
+	$(GO) tool -modfile=tools/lint/go.mod staticcheck ./...
+
+vuln: ## Known vulnerabilities in what we call (govulncheck); says so where the database cannot be reached
+	@scripts/vuln.sh
+
 race: deps ## The tests of our own packages under the race detector
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./tool/... ./planner/... ./verification/... ./narration/... ./store/... ./server/... ./executors/...
 

@@ -58,7 +58,7 @@ func (d *Decoder) Any() any {
 func number(raw []byte) any {
 	if f, err := strconv.ParseFloat(string(raw), 64); err == nil {
 		// A float64 tells any two decimals of 15 digits apart.
-		if len(raw) <= 15 && bytes.IndexAny(raw, "eE") < 0 || parseDecimal(raw).compare(floatDecimal(f)) == 0 {
+		if len(raw) <= 15 && !bytes.ContainsAny(raw, "eE") || parseDecimal(raw).compare(floatDecimal(f)) == 0 {
 			return f
 		}
 	}

@@ -65,6 +65,7 @@ func (r *reporter) syntax(errs []*common.Error) {
 		r.add(problem{message: "the condition is empty"})
 		return
 	}
+	//lint:ignore SA4004 what follows the first is its echo
 	for _, err := range errs {
 		message := strings.TrimPrefix(err.Message, "Syntax error: ")
 		switch {

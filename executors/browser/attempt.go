@@ -56,17 +56,15 @@ type attempt struct {
 
 // work is what the dispatch of one kind of action leaves for its settling and its rollback.
 type work struct {
-	loader    string   // of a navigation
-	pick      []int    // options chosen
-	prior     []int    // options that were selected
-	value     string   // the field's value before; never a password's
-	hadValue  bool     // whether value is known
-	types     []string // event types whose arrival is the delivery
-	byKey     bool
-	satisfied bool
-	waited    time.Duration
-	picked    string // the option that was clicked in a list of the page's own making
-	sure      bool   // the browser itself said that the action was delivered
+	loader   string   // of a navigation
+	pick     []int    // options chosen
+	prior    []int    // options that were selected
+	value    string   // the field's value before; never a password's
+	hadValue bool     // whether value is known
+	types    []string // event types whose arrival is the delivery
+	byKey    bool
+	picked   string // the option that was clicked in a list of the page's own making
+	sure     bool   // the browser itself said that the action was delivered
 
 	entry    int      // of the history, before it was travelled
 	staged   []string // files that may be chosen, at places that only this process writes to

@@ -50,7 +50,7 @@ func (a *attempt) dropPoint(ctx context.Context) (page.Point, error) {
 // shows only when it begins.
 func (a *attempt) drag(ctx context.Context) error {
 	for range maxStale {
-		to, err := a.dropPoint(ctx)
+		_, err := a.dropPoint(ctx)
 		if err != nil && !page.Moved(err) {
 			return err
 		}
@@ -61,7 +61,8 @@ func (a *attempt) drag(ctx context.Context) error {
 			}
 		}
 		if ok && err == nil {
-			if to, err = a.dropPoint(ctx); err != nil { // again: arming may have moved the element into view
+			to, err := a.dropPoint(ctx) // again: arming may have moved the element into view
+			if err != nil {
 				return err
 			}
 			done, err := a.carry(ctx, page.Point{X: a.loc.x, Y: a.loc.y}, to)

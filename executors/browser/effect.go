@@ -109,9 +109,7 @@ func (f facts) list() string {
 		}
 		w = append(w, c)
 	}
-	for _, s := range slices.Sorted(slices.Values(f.Signs)) {
-		w = append(w, s)
-	}
+	w = append(w, slices.Sorted(slices.Values(f.Signs))...)
 	count(f.Dialogs, "dialog", "dialogs")
 	count(f.Popups, "window opened", "windows opened")
 	count(f.Choosers, "file chooser", "file choosers")

@@ -34,7 +34,6 @@ type change struct {
 	sectionCreated          bool
 	commented               bool
 	language                string
-	lineEndings             string // "" to keep them
 	missing                 []string
 	replacedWhole, creating bool
 }

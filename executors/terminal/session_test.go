@@ -342,7 +342,7 @@ func TestSessionSecrets(t *testing.T) {
 	if out := d.typed().Output; out != "<[redacted]>\n[redacted]\ns3cr3" {
 		t.Errorf("%q", out)
 	}
-	d = b.do("close", nil).ok()
+	b.do("close", nil).ok()
 	text, err := os.ReadFile(filepath.Join(b.x.sessionsOf(b.run), "main.1", "record.json"))
 	if err != nil || strings.Contains(string(text), secret) {
 		t.Errorf("the record shows the secret, or is not there: %v", err)

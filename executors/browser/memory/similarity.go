@@ -42,8 +42,8 @@ const (
 type evidence int
 
 const (
-	// excluded: it is another thing.
-	excluded evidence = iota
+	// The zero evidence: it is another thing.
+	_ evidence = iota
 	// nothing says that it is the element; it only looks or lies alike.
 	alike
 	// plausible: an attribute says so, but its name says nothing of the kind. A person can tell.

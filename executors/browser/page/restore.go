@@ -26,6 +26,6 @@ func (t *Tab) Restore(ctx context.Context, storage any) (done func(), err error)
 		return nil, because(ctx, err)
 	}
 	return func() {
-		devtools.Start(t.session, cdppage.RemoveScriptToEvaluateOnNewDocument, cdppage.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: r.Identifier})
+		devtools.Start(t.session, cdppage.RemoveScriptToEvaluateOnNewDocument, cdppage.RemoveScriptToEvaluateOnNewDocumentParams(r))
 	}, nil
 }

@@ -64,7 +64,6 @@ type Sent struct {
 	offset    int64
 	at        time.Time
 	submitted bool
-	asked     bool // it went to the shell's prompt
 	// The marks before it.
 	began, ended, prompts int
 }

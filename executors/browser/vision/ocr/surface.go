@@ -166,14 +166,6 @@ func near(p, q uint32) bool {
 	return true
 }
 
-// at is the surface at a pixel, 0 for none.
-func (s *surfaces) at(x, y int) int32 {
-	if x < 0 || y < 0 || x >= s.w || y >= s.h {
-		return 0
-	}
-	return s.runs[s.index(x, y)].surface
-}
-
 // index is the run that a pixel belongs to.
 func (s *surfaces) index(x, y int) int32 {
 	lo, hi := s.rows[y], s.rows[y+1]
