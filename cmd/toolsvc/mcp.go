@@ -36,7 +36,7 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err := os.MkdirAll(common.StateDir, 0o700); err != nil {
 		return fmt.Errorf("make the state directory: %w", err)
 	}
-	key, err := mcp.LoadKey(common.StateDir)
+	key, err := mcpKey(common.StateDir)
 	if err != nil {
 		return &exit{exitInfrastructure, err}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"toolsvc/gen/toolsets"
 	"toolsvc/planner"
+	"toolsvc/stack"
 )
 
 var updateReference = flag.Bool("update", false, "write docs/reference/commands.md anew")
@@ -116,6 +117,7 @@ func variables(app *kong.Application) [][2]string {
 	}
 	return append(vs, [][2]string{
 		{tokensVariable, "the tokens themselves instead of a file of them; `;` may stand for the end of a line"},
+		{stack.SealKeyVariable, "the key that keeps arguments out of histories, in Base64, where several processes share a Temporal; see [several machines](../several-machines.md)"},
 		{"XDG_STATE_HOME", "the state directory is `toolsvc` in it, unless a flag or `TOOLSVC_STATE_DIR` says otherwise"},
 		{"TEMPORAL_ADDRESS", "Temporal's own environment configuration: a cluster to use instead of the embedded Temporal; see [operations](../operations.md#a-temporal-cluster-instead)"},
 		{"NO_COLOR", "when set, the narration has no colours; so with `TERM=dumb`"},
