@@ -63,6 +63,10 @@ test-deps: # Those, and a PostgreSQL server for the tests of the store; without 
 bench-validate: ## Decode and validate payloads, beside encoding/json with Goa's validators and a JSON Schema engine
 	$(GO) test ./toolset/codegen -run '^$$' -bench Validate
 
+.PHONY: test-ocr
+test-ocr: deps ## Find labels in pictures of every theme, size and scale; make test takes a sixth of them
+	$(GO) test -timeout 25m -count 1 ./executors/browser/vision/ocr -run Recall -everything
+
 test-mcp: deps mcp-deps build ## MCP with the official suite and real clients and servers, from npm
 	TOOLSVC_BIN=$(CURDIR)/bin/toolsvc $(GO) test -timeout 25m -count 1 -v ./test/mcp
 
