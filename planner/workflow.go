@@ -582,6 +582,11 @@ func (r *run) attempt(ctx workflow.Context, s Step, number int, plan tool.Plan, 
 	if r.cancelled[s.CallID] && (err != nil || rep.Record.Failure == tool.Cancelled) {
 		return r.afterCancel(ctx, in, rep, err), nil
 	}
+	if err == nil && rep.Record.Failure == tool.Cancelled && !rep.Record.Phase.Dispatched() && ctx.Err() == nil {
+		// Nobody cancelled this run: its worker was out of touch with Temporal for longer than a heartbeat may be, or stops.
+		in.Worker = rep.Worker
+		return r.reconcile(ctx, in)
+	}
 	if err == nil && !unresolved(rep.Record) {
 		return rep, nil
 	}

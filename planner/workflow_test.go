@@ -387,3 +387,27 @@ func TestRunIsCancelled(t *testing.T) {
 		t.Errorf("the last publication is %+v", last)
 	}
 }
+
+// A worker that was out of touch with Temporal, or stops, ends its attempt although nobody cancelled the run. As long as nothing was dispatched,
+// that is an attempt that was lost, and not a call that was cancelled.
+func TestNobodyCancelledTheRun(t *testing.T) {
+	t.Parallel()
+	made := 0
+	w := newWorld(t, func(in AttemptInput) (Report, error) {
+		if made++; made > 1 {
+			return verified(in), nil
+		}
+		rec := in.record()
+		rec.Phase, rec.Effect, rec.Failure, rec.Message = tool.PhaseResolved, tool.EffectNone, tool.Cancelled, "context canceled"
+		return Report{Record: rec}, nil
+	}, func(in AttemptInput) (Report, error) {
+		rec := in.record()
+		rec.Phase, rec.Effect, rec.Failure, rec.Message = tool.PhaseStarted, tool.EffectNone, tool.WorkerLost, "lost"
+		return Report{Record: rec}, nil
+	})
+	w.ExecuteWorkflow(Run, script(step("a", tool.Reversible)))
+	st := w.state(t)
+	if !st.Succeeded() || len(w.attempts) != 2 || len(w.reconcile) != 1 || len(st.Steps[0].Result.Attempts) != 1 {
+		t.Errorf("%+v; %d attempts, %d looks", st.Steps[0].Result, len(w.attempts), len(w.reconcile))
+	}
+}

@@ -98,8 +98,7 @@ func (w *world) lockStore(ctx context.Context, d time.Duration) error {
 
 // fillDisk leaves no room in the file system of the state for a while.
 func (w *world) fillDisk(ctx context.Context, d time.Duration) error {
-	path := filepath.Join(w.state(), "filler")
-	f, err := os.Create(path)
+	f, err := os.CreateTemp(w.state(), "filler-*") // two of them may meet
 	if err != nil {
 		return err
 	}
@@ -111,5 +110,5 @@ func (w *world) fillDisk(ctx context.Context, d time.Duration) error {
 	}
 	f.Close() //nolint:errcheck // it could not be written, as wanted
 	pause(ctx, d)
-	return os.Remove(path)
+	return os.Remove(f.Name())
 }

@@ -392,7 +392,11 @@ func (w *world) audit(ctx context.Context, l *lived, t *tally, mu *sync.Mutex) (
 			broken = append(broken, v)
 		}
 		calls, effects = calls+1, effects+s.effects
-		outcomes = append(outcomes, string(s.op.Kind)+": "+outcomeOf(s))
+		outcome := outcomeOf(s)
+		if l.runID == "" {
+			outcome = "the answer to the start was lost"
+		}
+		outcomes = append(outcomes, string(s.op.Kind)+": "+outcome)
 		if s.result != nil {
 			results[s.result.CallID] = s.result
 		}
