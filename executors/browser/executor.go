@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"toolsvc/executors/browser/chromium"
 	"toolsvc/executors/browser/devtools"
 	"toolsvc/executors/browser/guard"
 	"toolsvc/tool"
@@ -147,11 +148,14 @@ func (x *Executor) Shutdown(ctx context.Context) error {
 		}
 		_ = conn.Close() // it may be gone already; its end detaches from all tabs
 	}
-	if end && proc != nil {
+	switch {
+	case end && proc != nil:
 		errs = append(errs, proc.End())
 		if keeper != nil {
 			errs = append(errs, keeper.End())
 		}
+	case end: // a process that was killed may have left one that this process never used; its guard ends with it
+		errs = append(errs, chromium.EndRecorded(filepath.Join(x.pool.opts.StateDir, "browser")))
 	}
 	if x.temporary != "" {
 		errs = append(errs, removeAll(x.temporary))

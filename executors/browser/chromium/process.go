@@ -80,6 +80,22 @@ func Acquire(ctx context.Context, o Options) (p *Process, conn *devtools.Conn, f
 	return p, conn, true, nil
 }
 
+// EndRecorded ends the browser that the state directory records, if it still runs: one that an earlier process started, and this one never used.
+func EndRecorded(stateDir string) error {
+	text, err := os.ReadFile(RecordFile(stateDir))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	p := &Process{file: RecordFile(stateDir), profile: filepath.Join(stateDir, "profile")}
+	if err == nil {
+		err = json.Unmarshal(text, p)
+	}
+	if err != nil {
+		return fmt.Errorf("find the browser to end: %w", err)
+	}
+	return p.End()
+}
+
 // recorded connects to the browser that an earlier process started, if it still runs.
 func recorded(ctx context.Context, o Options) (*Process, *devtools.Conn) {
 	text, err := os.ReadFile(RecordFile(o.StateDir))
