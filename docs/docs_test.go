@@ -120,7 +120,7 @@ func pages(t *testing.T) map[string]*page {
 		}
 		all[name] = read(name, string(text))
 	}
-	for _, name := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/document-pipeline/README.md"} {
+	for _, name := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "examples/document-pipeline/README.md"} {
 		add(name)
 	}
 	err := fs.WalkDir(os.DirFS(root), "docs", func(name string, d fs.DirEntry, err error) error {
