@@ -61,15 +61,21 @@ func (s *Store) AppendEvents(ctx context.Context, runID string, events []Event) 
 			active = e.At
 		}
 	}
+	var added []Event // those that this append, and no earlier one, has stored
 	err = s.write(ctx, s.events, func(tx *sql.Tx) error {
 		first, err := touch(ctx, tx, runID, active)
 		if err != nil {
 			return err
 		}
 		last := first
+		added = added[:0]
 		for i := range stored {
+			before := last
 			if err := appendEvent(ctx, tx, &stored[i], &last); err != nil {
 				return err
+			}
+			if last > before {
+				added = append(added, stored[i])
 			}
 		}
 		if last == first {
@@ -84,6 +90,9 @@ func (s *Store) AppendEvents(ctx context.Context, runID string, events []Event) 
 		return nil, s.explain(err, "append %d events to run %s", len(events), runID)
 	}
 	s.hub.wake(runID)
+	if s.appended != nil && len(added) > 0 {
+		s.appended(ctx, added)
+	}
 	return stored, nil
 }
 

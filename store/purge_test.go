@@ -81,7 +81,7 @@ func TestPurgeDeletesWholeOldRuns(t *testing.T) {
 	cut := noon.AddDate(0, 0, -30)
 	got, err := s.Purge(ctx, cut)
 	must(err)
-	if want := (store.Purged{Runs: 46, Events: 90, Dispatches: 1, Keys: 2, Artifacts: 1}); got != want {
+	if want := (store.Purged{Runs: 46, Events: 90, Dispatches: 1, Keys: 2, Artifacts: 1, ArtifactBytes: 4}); got != want {
 		t.Errorf("purged %+v, want %+v", got, want)
 	}
 	if again, err := s.Purge(ctx, cut); err != nil || again != (store.Purged{}) {

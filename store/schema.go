@@ -66,6 +66,13 @@ var migrations = []string{
 	);
 	CREATE INDEX memories_by_age ON memories (put_at);
 	`,
+	`
+	CREATE TABLE leases (
+		lease_name TEXT PRIMARY KEY,
+		owner      TEXT NOT NULL,
+		until      TEXT NOT NULL
+	);
+	`,
 }
 
 // migrate runs the scripts that the file has not seen yet, in the transaction.

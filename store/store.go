@@ -28,15 +28,19 @@ type Options struct {
 	BucketURL string
 	// BusyTimeout bounds the wait for another process that is writing, which a context does not cut short; 0 means 10 s.
 	BusyTimeout time.Duration
-	// Now stamps claims and artifacts; nil means time.Now.
+	// Now stamps claims, leases and artifacts; nil means time.Now.
 	Now func() time.Time
+	// Appended is told, in the context of the append, which events were stored: each event of a run is told once, by the process that
+	// stored it, after it is stored, however often it is appended. It must return soon. nil tells nobody.
+	Appended func(ctx context.Context, events []Event)
 }
 
 // Store is an open store. It is safe for concurrent use.
 type Store struct {
-	driver driver
-	path   string // which database it is, for people
-	now    func() time.Time
+	driver   driver
+	path     string // which database it is, for people
+	now      func() time.Time
+	appended func(context.Context, []Event)
 
 	// As many transactions of this process write at once as there is room for.
 	turn    chan struct{}
@@ -64,11 +68,12 @@ func Open(ctx context.Context, dir string, options Options) (*Store, error) {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
 	s := &Store{
-		driver:  d,
-		path:    d.name(),
-		now:     options.Now,
-		turn:    make(chan struct{}, d.writers()),
-		closing: make(chan struct{}),
+		driver:   d,
+		path:     d.name(),
+		now:      options.Now,
+		appended: options.Appended,
+		turn:     make(chan struct{}, d.writers()),
+		closing:  make(chan struct{}),
 	}
 	if s.now == nil {
 		s.now = time.Now
