@@ -48,11 +48,10 @@ var limits = []limit{
 	{what: "a dead worker is noticed after", file: "planner/workflow.go", name: "heartbeatTimeout", unit: duration},
 	{what: "fresh evidence is looked at again, before a verdict other than success, for", file: "planner/attempt.go", name: "patience", unit: duration},
 	{what: "a rollback", file: "planner/attempt.go", name: "rollbackLimit", unit: duration},
-	{what: "a worker that stops lets its attempts go on for", file: "planner/worker.go", name: "drain", unit: duration},
 	{what: "attempts at once in one worker", file: "planner/worker.go", pattern: `MaxConcurrentActivityExecutionSize:\s*(\d+)`},
 	{what: "calls at once, over HTTP and gRPC together", file: "server/server.go", name: "DefaultMaxConcurrent"},
 	{what: "the body of a request has to come within", file: "server/server.go", name: "bodyTimeout", unit: duration},
-	{what: "a server that stops lets calls end for", file: "server/server.go", name: "defaultGrace", unit: duration},
+	{what: "a server that stops lets calls end, before they are handed over, for", file: "server/drain.go", name: "DefaultDrain", unit: duration},
 	{what: "runs that have a browser tab at the same time", file: "executors/browser/options.go", pattern: `def\(&o\.MaxSessions, (\d+)\)`},
 	{what: "a tab that is not used may be given up after", file: "executors/browser/options.go", pattern: `o\.IdleTimeout = (\d+) \* time\.Minute`, unit: minutes},
 	{what: "a reaction to an action is waited for, where something listens, for", file: "executors/browser/effect.go", name: "patience", unit: duration},
@@ -69,7 +68,7 @@ var limits = []limit{
 	{what: "targets that are remembered in all", file: "store/memory.go", name: "MaxMemories"},
 	{what: "a target that was not acted on with success again is forgotten after", file: "executors/browser/memory/memory.go", name: "Expiry", unit: duration},
 	{what: "elements of a page that are compared with what is remembered", file: "executors/browser/remember.go", name: "maxCompared"},
-	{what: "a closed run stays readable in the embedded Temporal for", file: "temporalserver/options.go", name: "DefaultRetention", unit: duration},
+	{what: "old runs are looked for every", file: "store/retention/retention.go", name: "Every", unit: duration},
 }
 
 const limitsMark = "limits: go test ./docs -update"

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
@@ -43,13 +45,18 @@ type Activities struct {
 	Shared map[string]bool
 	// RunURL leads to a run in Temporal's UI; nil when there is none.
 	RunURL func(workflowID string) string
+	// Tracer makes the spans of attempts; nil makes none.
+	Tracer trace.Tracer
 
 	breakers breakers
+	handover handover
 }
 
 // Attempt makes one attempt at a step. Temporal makes it once: if the worker dies meanwhile, Reconcile follows.
 func (a *Activities) Attempt(ctx context.Context, in AttemptInput) (Report, error) {
-	return a.with(ctx, in, func(ctx context.Context, at *attempter, exec tool.Executor, call *tool.Call, conds *verification.Conditions) Report {
+	ctx, span := a.spanOf(ctx, "attempt", in)
+	defer span.End()
+	rep, err := a.with(ctx, in, func(ctx context.Context, at *attempter, exec tool.Executor, call *tool.Call, conds *verification.Conditions) Report {
 		a.narrate(ctx, in.RunID, attemptBegan(in)...)
 		rep, err := a.breakers.guard(call.Spec.ID.Toolset(), func() Report { return at.attempt(ctx, exec, call, conds, in) })
 		if err != nil {
@@ -57,13 +64,25 @@ func (a *Activities) Attempt(ctx context.Context, in AttemptInput) (Report, erro
 		}
 		return rep
 	})
+	reported(span, rep)
+	if err != nil {
+		return rep, err
+	}
+	return givenBack(ctx, rep)
 }
 
 // Reconcile finds out what became of an attempt whose worker died. It only observes, so Temporal may repeat it.
 func (a *Activities) Reconcile(ctx context.Context, in AttemptInput) (Report, error) {
-	return a.with(ctx, in, func(ctx context.Context, at *attempter, exec tool.Executor, call *tool.Call, conds *verification.Conditions) Report {
+	ctx, span := a.spanOf(ctx, "reconcile", in)
+	defer span.End()
+	rep, err := a.with(ctx, in, func(ctx context.Context, at *attempter, exec tool.Executor, call *tool.Call, conds *verification.Conditions) Report {
 		return at.reconcile(ctx, exec, call, conds, in, a.elsewhere(in))
 	})
+	reported(span, rep)
+	if err == nil && errors.Is(context.Cause(ctx), errHandedOver) && rep.Record.Failure != "" { // it only looked; another worker looks again
+		return rep, errHandedOver
+	}
+	return rep, err
 }
 
 // with readies what both activities need, and keeps the heartbeat going while f works.
@@ -138,6 +157,7 @@ func (a *Activities) Publish(ctx context.Context, p Publication) (*tool.Result, 
 			return nil, err
 		}
 		p.Ended.Step = opened
+		ctx = ofCall(ctx, opened)
 		if a.RunURL != nil && p.Ended.Link != nil {
 			p.Ended.Link.URL = a.RunURL(p.Ended.Link.WorkflowID)
 			for i, run := range p.Ended.Runs {

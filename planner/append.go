@@ -93,7 +93,7 @@ func (s *Service) Append(ctx context.Context, runID string, reqs []tool.Request,
 
 // accept puts one call into the queue of the run.
 func (s *Service) accept(ctx context.Context, runID string, step Step) error {
-	step, err := s.Sealer.seal(step)
+	step, err := s.Sealer.seal(belonging(ctx, step))
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,11 @@ func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.
 
 	limited, cancel := context.WithTimeout(ctx, call.Spec.TimeLimit)
 	defer cancel()
-	att, err := exec.Begin(limited, call, plan)
+	var att tool.Attempt
+	err := acting(limited, call, "begin", func(ctx context.Context) (err error) {
+		att, err = exec.Begin(ctx, call, plan)
+		return err
+	})
 	if err != nil {
 		return rep.failed(limited, err)
 	}
@@ -80,7 +84,7 @@ func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.
 			return rep.failed(limited, tool.Failf(tool.PreconditionFailed, "nothing was done: %s", v.Explanation))
 		}
 	}
-	if err := att.Resolve(limited); err != nil {
+	if err := acting(limited, call, "resolve", att.Resolve); err != nil {
 		return rep.failed(limited, err)
 	}
 	rep.Record.Phase = tool.PhaseResolved
@@ -108,13 +112,17 @@ func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.
 	if class != tool.ReadOnly {
 		rep.Record.Effect = tool.EffectUnknown
 	}
-	if err := att.Dispatch(limited); err != nil {
+	if err := acting(limited, call, "dispatch", att.Dispatch); err != nil {
 		if f := new(tool.Failed); errors.As(err, &f) && !f.Dispatched { // the executor's word that nothing was sent
 			rep.Record.Phase, rep.Record.Effect = tool.PhaseResolved, tool.EffectNone
 		}
 		return a.abandon(ctx, att, class, rep.failed(limited, err))
 	}
-	out, err := att.Settle(limited)
+	var out tool.Outcome
+	err = acting(limited, call, "settle", func(ctx context.Context) (err error) {
+		out, err = att.Settle(ctx)
+		return err
+	})
 	if err != nil {
 		return a.abandon(ctx, att, class, rep.failed(limited, err))
 	}
@@ -122,7 +130,11 @@ func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.
 	if a.progress != nil {
 		a.progress(limited)
 	}
-	return a.verify(ctx, limited, att, call, conds, in, rep, before, beforeDigest, picture, out)
+	_ = acting(limited, call, "verify", func(limited context.Context) error { // what it comes to is in the report
+		rep = a.verify(ctx, limited, att, call, conds, in, rep, before, beforeDigest, picture, out)
+		return nil
+	})
+	return rep
 }
 
 // abandon ends an attempt that failed after its dispatch: what it left is taken back where that can be done without knowing more, also when

@@ -62,3 +62,22 @@ func (s *Service) list(ctx context.Context, limit int, query string) ([]Summary,
 		}
 	}
 }
+
+// OpenRuns lists all runs that go on.
+func (s *Service) OpenRuns(ctx context.Context) ([]string, error) {
+	var runs []string
+	var page []byte
+	for {
+		resp, err := s.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Query: fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", WorkflowRun), PageSize: 1000, NextPageToken: page})
+		if err != nil {
+			return nil, explain(err)
+		}
+		for _, e := range resp.GetExecutions() {
+			runs = append(runs, e.GetExecution().GetWorkflowId())
+		}
+		if page = resp.GetNextPageToken(); len(page) == 0 {
+			return runs, nil
+		}
+	}
+}

@@ -117,6 +117,8 @@ type Step struct {
 	Digest string `json:"digest,omitempty"`
 	// Model is the one that corrected the payload; "" when none did.
 	Model string `json:"model,omitempty"`
+	// Trace is the trace that the call belongs to, as in W3C's header traceparent; "" without one. No decision depends on it.
+	Trace string `json:"trace,omitempty"`
 }
 
 // Draft is a payload that does not validate yet, and that the run's policy lets be corrected by a model or a person.

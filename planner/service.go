@@ -70,6 +70,16 @@ type Service struct {
 	Offers func(callID string) bool
 	// RunURL leads to a run in Temporal's UI; nil when there is none.
 	RunURL func(workflowID string) string
+	// Watcher sees calls come and go; nil when nobody does.
+	Watcher CallWatcher
+}
+
+// CallWatcher sees what no run keeps: who waits, and who was turned away. telemetry.Telemetry is one.
+type CallWatcher interface {
+	// Awaited is told that a caller waits for a result, until done is called.
+	Awaited() (done func())
+	// Rejected is told of a call that was answered without a run.
+	Rejected(*tool.Result)
 }
 
 // Prepare validates a request and turns it into a Step, without starting anything. A payload that does not validate is answered with a
@@ -83,7 +93,7 @@ func (s *Service) Start(ctx context.Context, in Input) error {
 	in.Steps = slices.Clone(in.Steps)
 	for i, st := range in.Steps {
 		var err error
-		if in.Steps[i], err = s.Sealer.seal(st); err != nil {
+		if in.Steps[i], err = s.Sealer.seal(belonging(ctx, st)); err != nil {
 			return err
 		}
 	}
@@ -123,6 +133,9 @@ func (s *Service) CallIn(ctx context.Context, req tool.Request, lang string, sin
 	if req.CallID == "" {
 		req.CallID = tool.NewCallID()
 	}
+	if s.Watcher != nil {
+		defer s.Watcher.Awaited()()
+	}
 	step, rejected, err := s.Prepare(req, lang)
 	if err != nil {
 		return nil, err
@@ -130,6 +143,9 @@ func (s *Service) CallIn(ctx context.Context, req tool.Request, lang string, sin
 	if rejected != nil {
 		correctable, err := s.correctable(ctx, req)
 		if err != nil || !correctable {
+			if s.Watcher != nil && err == nil {
+				s.Watcher.Rejected(rejected)
+			}
 			return rejected, err
 		}
 		step = draftOf(s.Registry.Lookup(req.Tool), req, rejected)
@@ -143,7 +159,7 @@ func (s *Service) CallIn(ctx context.Context, req tool.Request, lang string, sin
 			return nil, err
 		}
 	}
-	if step, err = s.Sealer.seal(step); err != nil {
+	if step, err = s.Sealer.seal(belonging(ctx, step)); err != nil {
 		return nil, err
 	}
 	in := Input{RunID: req.RunID, Kind: KindCaller, Language: lang, Single: single}

@@ -5,38 +5,42 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 )
 
-// drain is how long a worker that is asked to stop lets its attempts go on.
-const drain = 30 * time.Second
+// maxDrain is how long a worker that is asked to stop waits for its attempts, whoever hands them over before.
+const maxDrain = 5 * time.Minute
 
 // maxOwn bounds the activities of runs that are with one worker; more would wait until their runs take it for lost.
 const maxOwn = 256
 
 // NewOwnWorker makes the second worker of a process that is one among several: it takes only what is meant for this one ([Activities.Worker]).
-func NewOwnWorker(c client.Client, a *Activities) worker.Worker {
+func NewOwnWorker(c client.Client, a *Activities, with ...interceptor.WorkerInterceptor) worker.Worker {
 	w := worker.New(c, WorkerQueue(a.Worker), worker.Options{
 		DisableWorkflowWorker:              true,
 		MaxConcurrentActivityExecutionSize: maxOwn,
 		MaxConcurrentActivityTaskPollers:   4,
-		WorkerStopTimeout:                  drain,
+		WorkerStopTimeout:                  maxDrain,
+		Interceptors:                       append([]interceptor.WorkerInterceptor{&handing{handover: &a.handover}}, with...),
 		MaxHeartbeatThrottleInterval:       heartbeatTimeout / 2,
 	})
 	registerActivities(w, a)
 	return w
 }
 
-// NewWorker makes a worker for runs and their activities. It does nothing before it is started.
-func NewWorker(c client.Client, a *Activities) worker.Worker {
+// NewWorker makes a worker for runs and their activities. It does nothing before it is started. When it is stopped, it takes no more work and
+// waits for the attempts under way; [Activities.HandOver] bounds that.
+func NewWorker(c client.Client, a *Activities, with ...interceptor.WorkerInterceptor) worker.Worker {
 	w := worker.New(c, TaskQueue, worker.Options{
 		MaxConcurrentActivityExecutionSize:      32,
 		MaxConcurrentLocalActivityExecutionSize: 64,
 		MaxConcurrentActivityTaskPollers:        4,
 		MaxConcurrentWorkflowTaskPollers:        8,
 		DeadlockDetectionTimeout:                5 * time.Second, // a busy machine is no deadlock
-		WorkerStopTimeout:                       drain,
+		WorkerStopTimeout:                       maxDrain,
+		Interceptors:                            append([]interceptor.WorkerInterceptor{&handing{handover: &a.handover}}, with...),
 		MaxHeartbeatThrottleInterval:            heartbeatTimeout / 2,
 	})
 	Register(w, a)

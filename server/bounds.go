@@ -7,7 +7,8 @@ import (
 
 // bounds are what all calls and streams share, whatever the service and the transport.
 type bounds struct {
-	// stopping ends, with the cause errStopping, when waiting for calls must end; draining, when the server begins to stop.
+	traffic *traffic
+	// stopping ends, with the cause errStopping, when waiting for calls must end; draining, when streams must.
 	stopping, draining context.Context
 	// slots and streams hold one entry for each call that is waited for, and each stream; their capacity is the bound.
 	slots, streams chan struct{}
@@ -15,10 +16,15 @@ type bounds struct {
 
 // enter takes a place among the calls; release gives it back.
 func (b *bounds) enter(ctx context.Context) (release func(), refused error) {
+	leave, ok := b.traffic.enter()
+	if !ok {
+		return nil, refuse(ctx, kindStopping, stoppingDetail)
+	}
 	select {
 	case b.slots <- struct{}{}:
-		return func() { <-b.slots }, nil
+		return func() { <-b.slots; leave() }, nil
 	default:
+		leave()
 		return nil, refuse(ctx, kindTooManyCalls, fmt.Sprintf(
 			"%d calls are being made at once, which is the limit. Nothing was called; send the same request again in a second.", cap(b.slots)))
 	}

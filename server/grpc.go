@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	goagrpc "goa.design/goa/v3/grpc"
@@ -34,17 +35,17 @@ import (
 const spareMessage = 16 << 10
 
 // grpcServer puts the gRPC surface together. The transport itself answers a message that is too large, with ResourceExhausted.
-func (s *Server) grpcServer(ofTools *tools.Endpoints, ofRuns *runs.Endpoints, atOnce int) (*grpc.Server, *health.Server) {
-	opts := []grpc.ServerOption{
+func (s *Server) grpcServer(outside []grpc.ServerOption, ofTools *tools.Endpoints, ofRuns *runs.Endpoints, atOnce int) (*grpc.Server, *health.Server) {
+	opts := append(slices.Clone(outside),
 		grpc.ChainUnaryInterceptor(s.logUnary, s.recoverUnary, s.authenticateUnary),
 		grpc.ChainStreamInterceptor(s.logStream, s.recoverStream, s.authenticateStream),
-		grpc.MaxRecvMsgSize(tool.MaxPayload + spareMessage),
+		grpc.MaxRecvMsgSize(tool.MaxPayload+spareMessage),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
-		grpc.MaxConcurrentStreams(uint32(atOnce + spareConnections)),
+		grpc.MaxConcurrentStreams(uint32(atOnce+spareConnections)),
 		grpc.ConnectionTimeout(headerTimeout),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}), // finds clients that are gone
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 20 * time.Second, PermitWithoutStream: true}),
-	}
+	)
 	if s.tls != nil {
 		opts = append(opts, grpc.Creds(credentials.NewTLS(s.tls.Clone())))
 	}

@@ -41,7 +41,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) askReady(ctx context.Context) error {
-	if s.stopping.Err() != nil {
+	if s.traffic.isClosed() {
 		return errStopping
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)

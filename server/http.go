@@ -51,7 +51,7 @@ func (s *Server) handler(o Options, ofTools *tools.Endpoints, ofRuns *runs.Endpo
 		if s.tokens != nil {
 			mcp = auth.ForMCP(mcp)
 		}
-		mux.mux.Handle("/mcp", mcp)
+		mux.mux.Handle("/mcp", s.counted(mcp))
 	}
 	if o.Page != nil {
 		mux.mux.Handle("GET /{$}", o.Page)

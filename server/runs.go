@@ -72,6 +72,11 @@ func (s *runService) Start(ctx context.Context, p *runs.StartPayload) (*runs.Sta
 	if err != nil {
 		return nil, err
 	}
+	leave, ok := s.traffic.enter()
+	if !ok {
+		return nil, refuse(ctx, kindStopping, stoppingDetail)
+	}
+	defer leave()
 	if err := s.caller.Start(ctx, in); err != nil {
 		return nil, s.refusal(ctx, in.RunID, err, faultInCall)
 	}

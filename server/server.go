@@ -33,8 +33,6 @@ const (
 	maxHeaderBytes = 64 << 10
 	// spareConnections are kept beside those of calls, for the catalogue, health and waiting clients.
 	spareConnections = 256
-	// defaultGrace is how long calls may take to end after the server was told to stop.
-	defaultGrace = 20 * time.Second
 	// settle is how long the answers of calls that did not end in time, and that go on without their client, may take to be written.
 	settle = 3 * time.Second
 )
@@ -64,6 +62,11 @@ type Options struct {
 	MaxConcurrent int
 	// MaxStreams bounds the streams that are open at once on HTTP and gRPC together; DefaultMaxStreams when 0.
 	MaxStreams int
+	// Drain is how long calls may take to end after the server was told to stop; DefaultDrain when 0.
+	Drain time.Duration
+	// WrapHTTP and GRPC put something around both surfaces, outside of everything else: telemetry. nil does not.
+	WrapHTTP func(http.Handler) http.Handler
+	GRPC     []grpc.ServerOption
 	// Logger gets one line per request; slog.Default() when nil.
 	Logger *slog.Logger
 }
@@ -84,12 +87,14 @@ type Server struct {
 	bodyTimeout    time.Duration
 	readyEvery     time.Duration
 	grace          time.Duration
+	traffic        *traffic
 	// stopping ends, with the cause errStopping, when calls no longer hold up the end of the server.
 	stopping context.Context
 	giveUp   context.CancelCauseFunc
-	// draining ends when the server begins to stop, and with it all streams.
-	draining context.Context
-	drain    context.CancelFunc
+	// draining ends when the calls have ended, or their time is up, and with it all streams; serving ends after it, and with it whatever
+	// requests are left.
+	draining, serving context.Context
+	drain, cut        context.CancelFunc
 }
 
 // errStopping is the cause that ends the waiting for a call when the server stops; the call itself goes on.
@@ -100,8 +105,8 @@ func New(o Options) (*Server, error) {
 	if o.Caller == nil || o.Registry == nil {
 		return nil, errors.New("a server needs a Caller and a Registry")
 	}
-	if o.MaxConcurrent < 0 || o.MaxStreams < 0 {
-		return nil, fmt.Errorf("the numbers of concurrent calls (%d) and streams (%d) cannot be negative", o.MaxConcurrent, o.MaxStreams)
+	if o.MaxConcurrent < 0 || o.MaxStreams < 0 || o.Drain < 0 {
+		return nil, fmt.Errorf("the numbers of concurrent calls (%d) and streams (%d), and the time to stop in (%s), cannot be negative", o.MaxConcurrent, o.MaxStreams, o.Drain)
 	}
 	description, err := describe(openapi.JSON, o.Registry)
 	if err != nil {
@@ -117,14 +122,16 @@ func New(o Options) (*Server, error) {
 		maxConnections: calls + streams + spareConnections,
 		bodyTimeout:    bodyTimeout,
 		readyEvery:     readyEvery,
-		grace:          defaultGrace,
+		grace:          cmp.Or(o.Drain, DefaultDrain),
+		traffic:        &traffic{},
 	}
 	if s.ready == nil {
 		s.ready = func(context.Context) error { return nil }
 	}
 	s.stopping, s.giveUp = context.WithCancelCause(context.Background())
 	s.draining, s.drain = context.WithCancel(context.Background())
-	shared := &bounds{stopping: s.stopping, draining: s.draining, slots: make(chan struct{}, calls), streams: make(chan struct{}, streams)}
+	s.serving, s.cut = context.WithCancel(context.Background())
+	shared := &bounds{traffic: s.traffic, stopping: s.stopping, draining: s.draining, slots: make(chan struct{}, calls), streams: make(chan struct{}, streams)}
 	caller := auth.Guard(o.Caller)
 	ofTools := tools.NewEndpoints(&service{bounds: shared, caller: caller, registry: o.Registry, log: s.log})
 	s.runs = &runService{bounds: shared, caller: caller, log: s.log, watch: o.Events, artifacts: o.Artifacts, keepAlive: keepAlive}
@@ -133,14 +140,18 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("put the HTTP surface together: %w", err)
 	}
+	if o.WrapHTTP != nil {
+		handler = o.WrapHTTP(handler)
+	}
 	s.http = &http.Server{
 		Handler:           handler,
+		BaseContext:       func(net.Listener) context.Context { return s.serving },
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
-	s.grpc, s.health = s.grpcServer(ofTools, ofRuns, calls+streams)
+	s.grpc, s.health = s.grpcServer(o.GRPC, ofTools, ofRuns, calls+streams)
 	return s, nil
 }
 
@@ -150,9 +161,10 @@ func (s *Server) HTTPHandler() http.Handler { return s.http.Handler }
 // GRPCServer is the whole gRPC surface. Its health service says NOT_SERVING until Serve has asked for readiness.
 func (s *Server) GRPCServer() *grpc.Server { return s.grpc }
 
-// Serve answers on the listeners until ctx ends, and closes them; a nil listener leaves that surface out. It then stops gracefully:
-// no new request is taken, those under way have 20 seconds to end, after that the clients that still wait are told that their calls go
-// on. It returns nil after such a stop, and an error when a listener fails. A Server serves once.
+// Serve answers on the listeners until ctx ends, and closes them; a nil listener leaves that surface out. It then stops gracefully: readiness is
+// false, new calls are refused with 503 and Unavailable, and those under way have Options.Drain to end, while the listeners stay open; after
+// that the clients that still wait are told that their calls go on. Then streams are ended. It returns nil after such a stop, and an error when
+// a listener fails. A Server serves once.
 func (s *Server) Serve(ctx context.Context, httpListener, grpcListener net.Listener) error {
 	failed := make(chan error, 2)
 	serve := func(what string, l net.Listener, serve func(net.Listener) error) {
@@ -185,15 +197,27 @@ func (s *Server) Serve(ctx context.Context, httpListener, grpcListener net.Liste
 	return err
 }
 
-// stop ends both surfaces: first gracefully, then without those who still wait, then at once.
+// stop ends both surfaces: calls first, then streams, then what is left.
 func (s *Server) stop() {
-	s.log.Info("stopping")
+	idle := s.traffic.close()
+	s.log.Info("stopping", "drain", s.grace.String())
 	s.health.Shutdown()
+	select {
+	case <-idle:
+	case <-time.After(s.grace):
+		s.log.Warn("calls are left to go on without their clients")
+		s.giveUp(errStopping)
+		select { // until those clients are told
+		case <-idle:
+		case <-time.After(settle):
+		}
+	}
+	s.giveUp(errStopping)
 	s.drain()
-	patience := time.AfterFunc(s.grace, func() { s.giveUp(errStopping) })
-	defer patience.Stop()
-	ctx, cancel := context.WithTimeout(context.Background(), s.grace+settle)
+	ctx, cancel := context.WithTimeout(context.Background(), settle)
 	defer cancel()
+	time.AfterFunc(settle/3, s.cut) // what does not know of draining, and only listens
+	defer s.cut()
 
 	grpcStopped := make(chan struct{})
 	go func() {
@@ -213,5 +237,4 @@ func (s *Server) stop() {
 		s.grpc.Stop()
 		<-grpcStopped
 	}
-	s.giveUp(errStopping)
 }
