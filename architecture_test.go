@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"bench", "examples"},
 	{"deploy"},
 	{"stack"},
-	{"server", "temporalserver"},
+	{"server", "temporalserver", "telemetry"},
 	{"planner"},
 	{"executors", "verification", "gemini", "repair", "narration", "store", "temporalclient"},
 	{"gen"},

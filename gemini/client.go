@@ -12,6 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/genai"
 
 	"toolsvc/tool"
@@ -52,7 +55,28 @@ type Options struct {
 	Retries int
 	// MaxWait is the longest wait before a question is put again, 0 is [DefaultMaxWait].
 	MaxWait time.Duration
+	// Asked is told of each question after its end; nil tells nobody.
+	Asked func(Asked)
 }
+
+// Asked is what one question came to, repetitions included.
+type Asked struct {
+	// Purpose is plan, repair, ground, read or verify.
+	Purpose string
+	Usage   Usage
+	Took    time.Duration
+	// Failed: there is no answer that can be used.
+	Failed bool
+}
+
+// The purposes of questions.
+const (
+	purposePlan   = "plan"
+	purposeRepair = "repair"
+	purposeGround = "ground"
+	purposeRead   = "read"
+	purposeVerify = "verify"
+)
 
 // FromEnvironment fills in what o leaves open from the environment variables that Google's own clients read: GOOGLE_API_KEY, which goes
 // before GEMINI_API_KEY, and GOOGLE_GEMINI_BASE_URL.
@@ -74,6 +98,7 @@ type Client struct {
 	tokens  int
 	retries int
 	maxWait time.Duration
+	asked   func(Asked)
 }
 
 // New makes a client, without asking anything yet. Without a key it returns nil and [ErrNoKey].
@@ -92,7 +117,7 @@ func New(o Options) (*Client, error) {
 		o.APIKey = "none" // genai wants one; a fake on this machine does not
 	}
 	c := &Client{key: o.APIKey, host: u.Host, model: cmp.Or(strings.TrimPrefix(o.Model, "models/"), DefaultModel), timeout: cmp.Or(o.Timeout, DefaultTimeout),
-		tokens: cmp.Or(o.MaxOutputTokens, DefaultMaxOutputTokens), retries: max(0, cmp.Or(o.Retries, DefaultRetries)), maxWait: cmp.Or(o.MaxWait, DefaultMaxWait)}
+		tokens: cmp.Or(o.MaxOutputTokens, DefaultMaxOutputTokens), retries: max(0, cmp.Or(o.Retries, DefaultRetries)), maxWait: cmp.Or(o.MaxWait, DefaultMaxWait), asked: o.Asked}
 	if c.timeout < 0 || c.tokens < 0 || c.maxWait < 0 {
 		return nil, errors.New("the limits of Gemini cannot be negative")
 	}
@@ -152,7 +177,9 @@ func (u Usage) Tokens() int64 { return u.InputTokens + u.OutputTokens }
 // question is one question to the model.
 type question struct {
 	// what begins the message of an error: "Gemini did not plan the next step".
-	what     string
+	what string
+	// purpose is why it is asked, in a word, for those who count.
+	purpose  string
 	system   string
 	contents []*genai.Content
 	tools    []*genai.FunctionDeclaration
@@ -167,6 +194,23 @@ type question struct {
 
 // ask puts a question, again where that is due. The usage is valid beside an error too.
 func (c *Client) ask(ctx context.Context, q question) (Message, Usage, error) {
+	ctx, span := trace.SpanFromContext(ctx).TracerProvider().Tracer("toolsvc").Start(ctx, "model."+q.purpose, trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(attribute.String("gen_ai.provider.name", "gcp.gemini"), attribute.String("gen_ai.request.model", c.model)))
+	defer span.End()
+	began := time.Now()
+	m, usage, err := c.repeatedly(ctx, q)
+	span.SetAttributes(attribute.Int64("gen_ai.usage.input_tokens", usage.InputTokens), attribute.Int64("gen_ai.usage.output_tokens", usage.OutputTokens))
+	if err != nil {
+		span.SetStatus(codes.Error, "") // the text of the error may quote what was asked
+	}
+	if c.asked != nil {
+		c.asked(Asked{Purpose: q.purpose, Usage: usage, Took: time.Since(began), Failed: err != nil})
+	}
+	return m, usage, err
+}
+
+// repeatedly puts a question until it is answered, or may not be put again.
+func (c *Client) repeatedly(ctx context.Context, q question) (Message, Usage, error) {
 	timeout := c.timeout
 	if q.timeout > 0 {
 		timeout = min(timeout, q.timeout)

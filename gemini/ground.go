@@ -149,7 +149,7 @@ func (g *Grounder) Locate(ctx context.Context, p Picture, t Target) (Found, erro
 	if f != nil {
 		return Found{}, f
 	}
-	m, usage, err := g.c.ask(ctx, question{what: what, system: groundInstruction, schema: groundSchema, brief: true, timeout: g.o.Timeout,
+	m, usage, err := g.c.ask(ctx, question{what: what, purpose: purposeGround, system: groundInstruction, schema: groundSchema, brief: true, timeout: g.o.Timeout,
 		contents: []*genai.Content{{Role: genai.RoleUser, Parts: []*genai.Part{
 			{InlineData: &genai.Blob{MIMEType: s.mime, Data: s.data}}, {Text: "Find: " + string(asked)}}}}})
 	g.charge(run, usage)
@@ -209,7 +209,7 @@ func (g *Grounder) Read(ctx context.Context, p Picture, region Box) (string, err
 	if f != nil {
 		return "", f
 	}
-	m, usage, err := g.c.ask(ctx, question{what: what, system: readInstruction, schema: readSchema, brief: true, timeout: g.o.Timeout,
+	m, usage, err := g.c.ask(ctx, question{what: what, purpose: purposeRead, system: readInstruction, schema: readSchema, brief: true, timeout: g.o.Timeout,
 		contents: []*genai.Content{{Role: genai.RoleUser, Parts: []*genai.Part{{InlineData: &genai.Blob{MIMEType: s.mime, Data: s.data}}, {Text: "Transcribe."}}}}})
 	g.charge(run, usage)
 	if err != nil {

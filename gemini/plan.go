@@ -112,7 +112,7 @@ func (c *Client) PlanTurn(ctx context.Context, r PlanRequest) (PlanReply, error)
 
 // question renders the request, and lists the tools that are declared, by function name.
 func (r PlanRequest) question() (question, map[string]tool.ID, error) {
-	q := question{system: planInstruction(r), timeout: r.Budget.Time}
+	q := question{purpose: purposePlan, system: planInstruction(r), timeout: r.Budget.Time}
 	if r.Budget.Tokens > 0 {
 		q.maxTokens = int(min(r.Budget.Tokens, 1<<30))
 	}

@@ -54,7 +54,7 @@ func (c *Client) Repair(ctx context.Context, r RepairRequest) (RepairReply, erro
 	if err != nil {
 		return reply, failed(tool.Internal, what, ErrRejected, "%s.", err)
 	}
-	q := question{what: what, system: repairInstruction, schema: schema, brief: true,
+	q := question{what: what, purpose: purposeRepair, system: repairInstruction, schema: schema, brief: true,
 		contents: []*genai.Content{{Role: genai.RoleUser, Parts: []*genai.Part{{Text: text}}}}}
 	if r.MaxTokens > 0 {
 		if q.maxTokens = r.MaxTokens - estimate(len(q.system)+len(text)+len(schema)); q.maxTokens < 1 {

@@ -146,7 +146,7 @@ func (r VerifyRequest) question() (question, error) {
 	if timeout <= 0 {
 		timeout = DefaultVerifyTimeout
 	}
-	q := question{system: verifyInstruction, schema: verifySchema, timeout: timeout, brief: true}
+	q := question{purpose: purposeVerify, system: verifyInstruction, schema: verifySchema, timeout: timeout, brief: true}
 	if r.Language != "" {
 		q.system += fmt.Sprintf("\nWrite the explanation in the language %q.\n", r.Language)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"toolsvc/server"
+	"toolsvc/telemetry"
 )
 
 // Surfaces say where Serve answers.
@@ -51,10 +52,13 @@ func Serve(ctx context.Context, o Options, at Surfaces) (err error) {
 	if s.Attached {
 		return fmt.Errorf("another toolsvc serves %s already (Temporal at %s); end it first, or use another state directory", o.StateDir, s.TemporalAddress)
 	}
-	srv, err := server.New(server.Options{Caller: s.Service, Registry: s.Service.Registry, Events: s.Store, Artifacts: s.Store, Ready: s.Ready, AllowedHosts: at.AllowedHosts, Logger: o.Logger})
+	opts := server.Options{Caller: s.Service, Registry: s.Service.Registry, Events: s.Store, Artifacts: s.Store, Ready: s.Ready, AllowedHosts: at.AllowedHosts, Drain: o.Drain, Logger: o.Logger}
+	Show(&opts, o.Telemetry)
+	srv, err := server.New(opts)
 	if err != nil {
 		return err
 	}
+	defer context.AfterFunc(ctx, func() { s.DrainBy(time.Now().Add(s.drain)) })()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
@@ -83,6 +87,14 @@ func Serve(ctx context.Context, o Options, at Surfaces) (err error) {
 		return cause
 	}
 	return nil
+}
+
+// Show adds to the options of a server what lets operators see it: /metrics, and measures and traces of its requests.
+func Show(opts *server.Options, t *telemetry.Telemetry) {
+	if t == nil {
+		return
+	}
+	opts.Metrics, opts.WrapHTTP, opts.GRPC = t.MetricsHandler(), t.HTTP, t.GRPC()
 }
 
 // listen takes an address on loopback; nil for an empty one.

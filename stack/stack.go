@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/worker"
@@ -22,7 +24,9 @@ import (
 	"toolsvc/executors/browser/vision/ocr"
 	"toolsvc/gemini"
 	"toolsvc/planner"
+	"toolsvc/server"
 	"toolsvc/store"
+	"toolsvc/telemetry"
 	"toolsvc/temporalclient"
 	"toolsvc/temporalserver"
 	"toolsvc/tool"
@@ -75,7 +79,15 @@ type Options struct {
 	Commands Commands
 	// Toolsets are served beside toolsvc's own.
 	Toolsets []Toolset
-	Logger   *slog.Logger
+	// Drain is how long Close lets attempts go on before they are handed over; server.DefaultDrain when 0. See DrainBy.
+	Drain time.Duration
+	// KeepRuns is how long runs are kept after their last event, in the store and in an embedded Temporal; 0 keeps all in the store. Artifacts
+	// are bounded by KeepArtifacts bytes in all; 0 does not. Runs that go on are kept whatever their age.
+	KeepRuns      time.Duration
+	KeepArtifacts int64
+	// Telemetry shows operators what happens; nil shows nothing. It is not closed with the stack.
+	Telemetry *telemetry.Telemetry
+	Logger    *slog.Logger
 }
 
 // Stack is toolsvc in one process.
@@ -92,6 +104,8 @@ type Stack struct {
 	namespace string
 	failed    <-chan error
 	closers   []func(context.Context) error
+	drain     time.Duration
+	drainBy   atomic.Pointer[time.Time]
 }
 
 // Open puts everything together. When another process serves the same state directory, it is used instead of starting a second one.
@@ -109,13 +123,13 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &Stack{}
+	s = &Stack{drain: cmp.Or(o.Drain, server.DefaultDrain)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close(context.WithoutCancel(ctx)))
 		}
 	}()
-	if s.Store, err = store.Open(ctx, o.StateDir, store.Options{URL: o.StoreURL, BucketURL: o.ArtifactsURL}); err != nil {
+	if s.Store, err = store.Open(ctx, o.StateDir, store.Options{URL: o.StoreURL, BucketURL: o.ArtifactsURL, Appended: o.Telemetry.Observe}); err != nil {
 		return s, fmt.Errorf("open the store: %w", err)
 	}
 	s.onClose(func(context.Context) error { return s.Store.Close() })
@@ -126,6 +140,9 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	name, err := s.joinOthers(o)
 	if err != nil {
 		return s, err
+	}
+	if o.Telemetry != nil {
+		o.Gemini.Asked = o.Telemetry.Asked
 	}
 	model, err := openModel(o.Gemini)
 	if err != nil {
@@ -160,28 +177,35 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.Service = &planner.Service{Sealer: sealer, Client: s.Client.Client, Registry: reg, Executors: executors, Keys: s.Store, Log: s.Store, HasModel: model != nil, RunURL: runURL}
+	s.Service = &planner.Service{Sealer: sealer, Client: s.Client.Client, Registry: reg, Executors: executors, Keys: s.Store, Log: s.Store, HasModel: model != nil, RunURL: runURL, Watcher: o.Telemetry}
 	if o.Caller != nil {
 		s.Service.Offers = o.Caller.Offers
 	}
+	o.Telemetry.Read(s.readings(o))
 	if s.Attached || o.NoWorker {
 		return s, nil
 	}
 	s.onClose(s.Browser.Shutdown)
 	activities := &planner.Activities{Sealer: sealer, Registry: reg, Executors: executors, Journal: s.Store, Artifacts: s.Store, Events: s.Store, Log: s.Store, RunURL: runURL,
-		Worker: name, Shared: everywhere(o.Toolsets)}
+		Worker: name, Shared: everywhere(o.Toolsets), Tracer: o.Telemetry.Tracer()}
 	useModel(activities, model, callers)
 	work.use(activities)
-	workers := []worker.Worker{planner.NewWorker(s.Client.Client, activities)}
+	workers := []worker.Worker{planner.NewWorker(s.Client.Client, activities, o.Telemetry.WorkerInterceptors()...)}
 	if name != "" {
-		workers = append(workers, planner.NewOwnWorker(s.Client.Client, activities))
+		workers = append(workers, planner.NewOwnWorker(s.Client.Client, activities, o.Telemetry.WorkerInterceptors()...))
 	}
 	for _, w := range workers {
 		if err := w.Start(); err != nil {
 			return s, fmt.Errorf("start the worker: %w", err)
 		}
 	}
-	s.onClose(func(context.Context) error { stop(workers); return nil })
+	s.onClose(func(context.Context) error {
+		up := time.AfterFunc(s.drainLeft(), activities.HandOver)
+		defer up.Stop()
+		stop(workers)
+		return nil
+	})
+	s.keep(o)
 	return s, nil
 }
 
@@ -197,7 +221,11 @@ func stop(workers []worker.Worker) {
 // reachTemporal finds the Temporal service: the one that was named, the one of a process that serves this state directory, or an
 // embedded one.
 func (s *Stack) reachTemporal(ctx context.Context, o Options) error {
-	dial := temporalclient.Options{Address: o.TemporalAddress, Namespace: o.Namespace, Logger: o.Logger}
+	interceptors, err := o.Telemetry.ClientInterceptors()
+	if err != nil {
+		return fmt.Errorf("trace runs: %w", err)
+	}
+	dial := temporalclient.Options{Address: o.TemporalAddress, Namespace: o.Namespace, Logger: o.Logger, Interceptors: interceptors}
 	s.UIURL = o.UIURL
 	own := false // a Temporal that belongs to toolsvc: its search attributes are there, and the environment does not matter
 	if o.TemporalAddress == "" && !temporalclient.Configured() {
@@ -210,7 +238,7 @@ func (s *Stack) reachTemporal(ctx context.Context, o Options) error {
 			dial.Address, dial.Namespace = ep.Address, ep.Namespace
 		} else {
 			srv, err := temporalserver.Start(ctx, temporalserver.Options{StateDir: temporalDir(o.StateDir), FrontendPort: o.FrontendPort, UIPort: o.UIPort,
-				Namespace: o.Namespace, SearchAttributes: temporalclient.SearchAttributes(), Logger: o.Logger})
+				Namespace: o.Namespace, Retention: o.KeepRuns, SearchAttributes: temporalclient.SearchAttributes(), Logger: o.Logger})
 			if err != nil {
 				return fmt.Errorf("start the embedded Temporal: %w", err)
 			}
@@ -281,12 +309,26 @@ func temporalDir(stateDir string) string { return filepath.Join(stateDir, "tempo
 
 func (s *Stack) onClose(f func(context.Context) error) { s.closers = append(s.closers, f) }
 
-// closeLimit bounds an orderly end.
-const closeLimit = 45 * time.Second
+// closeLimit bounds an orderly end, after the drain.
+const closeLimit = 20 * time.Second
+
+// DrainBy bounds the end of the stack: attempts that are under way at that time, when Close was called, are handed over. Without it that is
+// Options.Drain after Close. It lets a program give one bound to its surfaces and its worker together.
+func (s *Stack) DrainBy(at time.Time) { s.drainBy.Store(&at) }
+
+// drainLeft is how long attempts may go on: never less than they need to come to an orderly end by themselves.
+func (s *Stack) drainLeft() time.Duration {
+	if at := s.drainBy.Load(); at != nil {
+		return max(leastDrain, time.Until(*at))
+	}
+	return s.drain
+}
+
+const leastDrain = 500 * time.Millisecond
 
 // Close ends everything in the reverse order: steps in hand are finished or handed over, the browser goes on unless it is ephemeral.
 func (s *Stack) Close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, closeLimit)
+	ctx, cancel := context.WithTimeout(ctx, s.drainLeft()+closeLimit)
 	defer cancel()
 	var errs []error
 	for i := len(s.closers) - 1; i >= 0; i-- {

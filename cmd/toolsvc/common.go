@@ -9,6 +9,7 @@ import (
 
 	"toolsvc/planner"
 	"toolsvc/stack"
+	"toolsvc/telemetry"
 )
 
 // Common are the flags of every command.
@@ -58,7 +59,7 @@ func (c *Common) logger(std streams) *slog.Logger {
 	if c.Verbose {
 		level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{Level: level}))
+	return telemetry.NewLogger(std.err, level)
 }
 
 // workspace is the folder to work in; "" for none.
@@ -89,7 +90,10 @@ func (c *Common) open(ctx context.Context, std streams, o stack.Options) (*stack
 	if o.MaxSessions == 0 {
 		o.MaxSessions = c.MaxSessions
 	}
-	o.ChromiumPath, o.DeviceScaleFactor, o.Logger = c.Chromium, c.Scale, c.logger(std)
+	o.ChromiumPath, o.DeviceScaleFactor = c.Chromium, c.Scale
+	if o.Logger == nil {
+		o.Logger = c.logger(std)
+	}
 	o.Workspace = c.workspace()
 	o.Gemini.BaseURL, o.Gemini.Model = c.GeminiURL, c.GeminiModel
 	own := o.Navigation.Own

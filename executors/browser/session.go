@@ -72,6 +72,7 @@ type pool struct {
 	sessions map[string]*session
 	saving   sync.WaitGroup
 	closed   bool
+	counts   counts
 }
 
 // acquire returns the run's session, starting or rebuilding what is missing. release must be called when it is not used any more.
@@ -154,6 +155,7 @@ func (p *pool) browser(ctx context.Context) error {
 	if conn != nil {
 		select {
 		case <-conn.Lost():
+			p.counts.lost(conn)
 		default:
 			if keeper == nil || keeper.Running() {
 				return nil
@@ -195,7 +197,9 @@ func (p *pool) browser(ctx context.Context) error {
 	p.mu.Lock()
 	p.proc, p.conn, p.sessions = proc, conn, map[string]*session{}
 	p.mu.Unlock()
-	if !fresh {
+	if fresh {
+		p.counts.starts.Add(1)
+	} else {
 		p.sweep(ctx, conn, proc.Path)
 	}
 	return nil
@@ -234,6 +238,7 @@ func lock(dir string) (func(), error) {
 func (p *pool) event(ev devtools.Event) {
 	if e, ok := devtools.As(ev, target.TargetCrashed); ok {
 		if t, _ := p.byTarget(e.TargetID); t != nil {
+			p.counts.tabs.Add(1)
 			t.Crash()
 		} else {
 			for _, t := range p.tabs() {
