@@ -132,6 +132,9 @@ func judge(types []string, was, is string, known bool, r recalled) facts {
 		for _, t := range types {
 			f.Delivered = f.Delivered || r.Armed.Heard[t] > 0
 		}
+		// A page records requests when they have ended. One that is under way was told only to the process that is gone, so silence after a
+		// delivered event proves nothing.
+		f.Blind = f.Delivered && !f.reacted()
 	}
 	return f
 }
