@@ -20,11 +20,6 @@ import (
 	"toolsvc/verification"
 )
 
-// backendFlags name the configuration of other MCP servers, whose tools become toolsets.
-type backendFlags struct {
-	Config string `help:"Configuration (YAML). Its section backends lists MCP servers whose tools are there too." type:"existingfile" env:"TOOLSVC_CONFIG" placeholder:"FILE"`
-}
-
 // passing passes on to clients what backends ask and tell during calls. An mcp.Surface does.
 type passing interface {
 	Ask(ctx context.Context, callID, message string, schema any) (*sdk.ElicitResult, error)
@@ -76,21 +71,22 @@ func (b *backends) done(ctx context.Context, log *slog.Logger) {
 }
 
 // openBackends reaches the servers of the configuration. One that cannot be used is left out, and logged: the others are served.
-func (f backendFlags) openBackends(ctx context.Context, stateDir string, log *slog.Logger) (*backends, error) {
+func (c *Common) openBackends(ctx context.Context, log *slog.Logger) (*backends, error) {
 	b := &backends{}
-	if f.Config == "" {
+	path := c.configFile()
+	if path == "" {
 		return b, nil
 	}
-	text, err := os.ReadFile(f.Config)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, usage("read the configuration: %w", err)
 	}
 	config, err := mcpclient.ReadConfig(text)
 	if err != nil {
-		return nil, usage("%s: %w", f.Config, err)
+		return nil, usage("%s: %w", path, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(config)) {
-		e, err := mcpclient.Open(ctx, name, config[name], mcpclient.Options{StateDir: stateDir, Version: version(), Logger: log, Changed: b.relisted(log), Ask: b.ask, Progress: b.progress, PutArtifact: b.put})
+		e, err := mcpclient.Open(ctx, name, config[name], mcpclient.Options{StateDir: c.StateDir, Version: version(), Logger: log, Changed: b.relisted(log), Ask: b.ask, Progress: b.progress, PutArtifact: b.put})
 		if err != nil {
 			log.Error("an MCP server is left out", "backend", name, "error", err)
 			continue

@@ -17,8 +17,7 @@ import (
 type callCmd struct {
 	Tool    tool.ID `arg:"" predictor:"tool" help:"The tool: browser.navigate."`
 	Payload string  `arg:"" optional:"" default:"{}" help:"The payload as JSON; - reads it from standard input."`
-	backendFlags
-	InRun string `name:"run" help:"The run to call in; started when it is not there, and kept open." placeholder:"r_…"`
+	InRun   string  `name:"run" help:"The run to call in; started when it is not there, and kept open." placeholder:"r_…"`
 	policyFlags
 }
 
@@ -35,7 +34,7 @@ func (c *callCmd) Run(ctx context.Context, common *Common, std streams) error {
 		return err
 	}
 	log := common.logger(std)
-	servers, err := c.openBackends(ctx, common.StateDir, log)
+	servers, err := common.openBackends(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -102,12 +101,11 @@ func (c *callCmd) check(known *planner.Service, req tool.Request, lang string, s
 type toolsCmd struct {
 	Tool tool.ID `arg:"" optional:"" predictor:"tool" help:"One tool, in full."`
 	JSON bool    `name:"json" help:"As JSON."`
-	backendFlags
 }
 
 func (c *toolsCmd) Run(ctx context.Context, common *Common, std streams) error {
 	log := common.logger(std)
-	servers, err := c.openBackends(ctx, common.StateDir, log)
+	servers, err := common.openBackends(ctx, log)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 // Common are the flags of every command.
 type Common struct {
+	Config          string  `help:"Configuration file (YAML): flags by their names, those of a command in a section of its name, and in the section backends MCP servers whose tools are there too. ~/.config/toolsvc/config.yaml when it is there." type:"path" env:"TOOLSVC_CONFIG" placeholder:"FILE"`
 	StateDir        string  `help:"Where runs, evidence and Temporal's database are kept." default:"${state}" env:"TOOLSVC_STATE_DIR" type:"path"`
 	Store           string  `help:"PostgreSQL database that several machines share, as postgres://user:password@host:5432/database, instead of a file in the state directory. Better given by the variable, which no list of processes shows." env:"TOOLSVC_STORE" placeholder:"URL"`
 	Artifacts       string  `help:"Bucket for screenshots and evidence that several machines share (s3://bucket?region=…), instead of a folder in the state directory." env:"TOOLSVC_ARTIFACTS" placeholder:"URL"`

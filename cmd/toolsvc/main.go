@@ -86,7 +86,12 @@ func main() {
 func run(ctx context.Context, args []string, std streams) int {
 	var c cli
 	status := -1
-	parser, err := kong.New(&c,
+	file, err := readConfig(args)
+	if err != nil {
+		fmt.Fprintln(std.err, "toolsvc:", err)
+		return exitUsage
+	}
+	options := []kong.Option{
 		kong.Name("toolsvc"),
 		kong.Description("Tools for agents that repair, verify and heal."),
 		kong.UsageOnError(),
@@ -96,7 +101,11 @@ func run(ctx context.Context, args []string, std streams) int {
 		kong.Vars{"state": defaultStateDir()},
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(std),
-	)
+	}
+	if file != nil {
+		options = append(options, kong.Resolvers(file))
+	}
+	parser, err := kong.New(&c, options...)
 	if err != nil {
 		fmt.Fprintln(std.err, "toolsvc:", err)
 		return exitInfrastructure

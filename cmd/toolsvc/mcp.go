@@ -26,7 +26,6 @@ import (
 
 // mcpCmd serves MCP on standard input and output, for a client that starts it.
 type mcpCmd struct {
-	backendFlags
 	InRun       string `name:"run" help:"The run to work in; started when it is not there. Otherwise a new one for this process." placeholder:"r_…"`
 	Ask         bool   `help:"Open questions also for clients that cannot show them; they get needs_input and answer with run_answer. Otherwise they get a hint at once." env:"TOOLSVC_MCP_ASK"`
 	KeepBrowser bool   `help:"Let the browser go on when the client goes away, so that a run can be taken up again with its tab." env:"TOOLSVC_MCP_KEEP_BROWSER"`
@@ -47,7 +46,7 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 	back := newBackground(ctx, log, func(ctx context.Context) (*stack.Stack, error) {
 		if servers == nil {
 			var err error
-			if servers, err = c.openBackends(ctx, common.StateDir, log); err != nil {
+			if servers, err = common.openBackends(ctx, log); err != nil {
 				return nil, err
 			}
 			servers.to = surface

@@ -26,8 +26,7 @@ type runCmd struct {
 	Resume    string            `help:"Watch a run that is there already, to its end." placeholder:"r_…"`
 	From      string            `help:"Begin with this stage of the plan: those before it were verified by an earlier run, and are not repeated." placeholder:"stage"`
 	NoHealing bool              `help:"One attempt a step, for comparison."`
-	backendFlags
-	JSON bool `name:"json" help:"Print the run's final state as JSON to standard output."`
+	JSON      bool              `name:"json" help:"Print the run's final state as JSON to standard output."`
 	policyFlags
 }
 
@@ -46,7 +45,7 @@ func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
 		return err
 	}
 	log := common.logger(std)
-	servers, err := c.openBackends(ctx, common.StateDir, log)
+	servers, err := common.openBackends(ctx, log)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,6 @@ import (
 
 // serveCmd serves all surfaces.
 type serveCmd struct {
-	backendFlags
 	HTTP          string          `name:"http" help:"HTTP address." default:"127.0.0.1:7070" env:"TOOLSVC_HTTP"`
 	GRPC          string          `name:"grpc" help:"gRPC address." default:"127.0.0.1:7071" env:"TOOLSVC_GRPC"`
 	UIPort        int             `help:"Port of Temporal's UI; 0 keeps the last one, -1 switches it off." default:"0"`
@@ -65,7 +64,7 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 	}
 	defer grpcL.Close() //nolint:errcheck // the server closes it first
 
-	servers, err := c.openBackends(ctx, common.StateDir, log)
+	servers, err := common.openBackends(ctx, log)
 	if err != nil {
 		return err
 	}
