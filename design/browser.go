@@ -334,7 +334,7 @@ var _ = Toolset("browser", func() {
 		Effect(Idempotent)
 		EffectWhen(Reversible, `args.submit || args.append`)
 		Sources(AX, CDP, Vision)
-		Postcondition("text_in_field", `args.submit || (args.append ? target.value.endsWith(args.text) : target.value == args.text)`, "the field shows the text")
+		Postcondition("text_in_field", `args.submit || target.entered || !target.concealed && (args.append ? target.value.endsWith(args.text) : target.value == args.text)`, "the field holds the text")
 		Postcondition("no_new_error", `page.errors.all(e, e in before.page.errors)`, "no error appeared")
 		TimeLimit("30s")
 		Ask("Into which field, and which text?")

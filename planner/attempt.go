@@ -72,6 +72,7 @@ func (a *attempter) attempt(ctx context.Context, exec tool.Executor, call *tool.
 		if err := att.Close(); err != nil && rep.Error == nil && rep.Record.Failure != "" {
 			rep.Error = tool.ErrorFrom(err)
 		}
+		rep = rep.conceal(att, call.Raw)
 	}()
 
 	if conds.HasPreconditions() {
@@ -179,6 +180,7 @@ func (a *attempter) verify(ctx, limited context.Context, att tool.Attempt, call 
 	if err != nil {
 		return rep.failed(limited, err)
 	}
+	v = concealed(v, tool.At(call.Raw, secretsOf(att))) // a model is not told
 	v, rep.Usage = a.opine(limited, att, call, in, v, before, after, picture)
 	v.Evidence = tool.EvidenceRefs{Before: beforeDigest, After: afterDigest}
 	rep.Verification = &v
@@ -363,5 +365,5 @@ func (a *attempter) reconcile(ctx context.Context, exec tool.Executor, call *too
 	if rep.Record.Failure == tool.VerificationUncertain || rep.Record.Failure == tool.VerificationFailed && !rep.Record.RolledBack {
 		rep.Record.Failure, rep.Record.Message = lost.Failure, lost.Message+". "+rep.Record.Message
 	}
-	return rep
+	return rep.conceal(att, call.Raw)
 }

@@ -41,6 +41,7 @@ type Conclusion struct {
 func Conclude(spec *tool.Spec, c Conclusion) *tool.Result {
 	r := &tool.Result{CallID: c.Step.CallID, RunID: c.RunID, Tool: c.Step.Tool, Repairs: c.Step.Repairs, RunLink: c.Link, ChildrenCount: c.Children, ChildRuns: c.Runs,
 		Telemetry: tool.Telemetry{Model: cmp.Or(c.Model, c.Step.Model), InputTokens: c.Spent - c.SpentOutput, OutputTokens: c.SpentOutput, DurationMS: c.Took.Milliseconds(), QueuedMS: c.Queued.Milliseconds(), WaitedMS: c.Waited.Milliseconds()}}
+	spec = spec.Concealing(c.Step.Concealed...)
 	if len(c.Reports) == 0 {
 		return refused(spec, c, r)
 	}

@@ -87,7 +87,7 @@ func (a *attempter) opine(ctx context.Context, att tool.Attempt, call *tool.Call
 	if a.verifier == nil || !wanted(in.Verify, v.Verdict) {
 		return v, gemini.Usage{}
 	}
-	req := gemini.VerifyRequest{Intent: call.Args.Purpose(), Expectation: expectation(call.Spec, v), Action: fmt.Sprintf("%s %s", call.Spec.ID, call.Spec.Redact(call.Raw)),
+	req := gemini.VerifyRequest{Intent: call.Args.Purpose(), Expectation: expectation(call.Spec, v), Action: fmt.Sprintf("%s %s", call.Spec.ID, call.Spec.Concealing(secretsOf(att)...).Redact(call.Raw)),
 		Checks: v.Checks, TextBefore: pageText(before), TextAfter: pageText(after), Language: in.Language}
 	if picture != nil {
 		req.Before = *picture

@@ -64,6 +64,7 @@ func newQuestion(spec *tool.Spec, a Asking) tool.Question {
 		q.Schema = textSchema
 		return q
 	}
+	spec = spec.Concealing(a.Step.Concealed...)
 	q.CallID, q.Tool = a.Step.CallID, a.Step.Tool
 	switch a.Kind {
 	case tool.AskApproval:

@@ -97,6 +97,8 @@ type Step struct {
 	CallID    string          `json:"call_id"`
 	Tool      tool.ID         `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
+	// Concealed are JSON Pointers of arguments that turned out to be secrets.
+	Concealed []string `json:"concealed,omitempty"`
 	// Title says what the step does, in the run's language.
 	Title   string           `json:"title"`
 	Class   tool.EffectClass `json:"class"`
@@ -262,4 +264,6 @@ type Report struct {
 	Usage gemini.Usage `json:"usage,omitzero"`
 	// Worker is the one that made the attempt; "" where one worker serves all runs.
 	Worker string `json:"worker,omitempty"`
+	// Secrets are JSON Pointers of arguments that turned out to be secrets. Nothing else in the report holds them.
+	Secrets []string `json:"secrets,omitempty"`
 }

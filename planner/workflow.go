@@ -418,6 +418,9 @@ func (r *run) attempts(ctx workflow.Context, c *Conclusion, number int) error {
 		if rep.Record.Failure == tool.WorkerLost {
 			lost++
 		}
+		if len(rep.Secrets) > 0 {
+			c.Step.Concealed = rep.Secrets
+		}
 		reports := append(slices.Clone(c.Reports), rep)
 		sit := r.situation(s, reports, lost)
 		sit.Waits, sit.Asked = c.Waits, asked

@@ -69,6 +69,12 @@ type Reconciler interface {
 	Reconcile(ctx context.Context, call *Call, before *Evidence) (Attempt, Outcome, error)
 }
 
+// Concealing is an attempt that knows which of its arguments are secrets, because they go where what is held is concealed.
+type Concealing interface {
+	// Secrets are JSON Pointers into the arguments; none when there are none. More may be known after the latest observation.
+	Secrets() []string
+}
+
 // Learner is an attempt that learns from how it was judged: what was verified is remembered, what was refuted is forgotten.
 type Learner interface {
 	// Learn is told the verdict on the attempt, at most once, after its last observation and before a rollback. It changes nothing in

@@ -3,6 +3,7 @@ package tool
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -69,6 +70,72 @@ func (s *Spec) secretPlaces(payload []byte) (places []string, ok bool) {
 		}
 	}
 	return places, len(issues) < MaxIssues // those beyond are not known
+}
+
+// Concealing is the Spec with more secrets: JSON Pointers into the payload of one call, which turned out to hold them.
+func (s *Spec) Concealing(pointers ...string) *Spec {
+	if len(pointers) == 0 {
+		return s
+	}
+	more := *s
+	more.Secrets = slices.Concat(s.Secrets, pointers)
+	return &more
+}
+
+// A secret that is shorter than minScrubbed bytes is found only in quotation marks; of one that is longer than longScrubbed, a beginning of
+// that length is found too, because what people are shown is clipped.
+const minScrubbed, longScrubbed = 4, 32
+
+// Scrub replaces secrets in a text for people.
+func Scrub(text string, secrets []string) string {
+	for _, secret := range secrets {
+		for _, form := range []string{secret, strings.Trim(string(quoted(secret)), `"`)} { // as it is, and as JSON spells it
+			switch {
+			case form == "":
+			case len(form) < minScrubbed:
+				text = strings.ReplaceAll(text, `"`+form+`"`, `"`+Redacted+`"`)
+			case len(form) > longScrubbed:
+				for i := strings.Index(text, form[:longScrubbed]); i >= 0; i = strings.Index(text, form[:longScrubbed]) {
+					n := longScrubbed
+					for n < len(form) && i+n < len(text) && text[i+n] == form[n] {
+						n++
+					}
+					text = text[:i] + Redacted + text[i+n:]
+				}
+			default:
+				text = strings.ReplaceAll(text, form, Redacted)
+			}
+		}
+	}
+	return text
+}
+
+// At returns the texts that a payload holds at these JSON Pointers.
+func At(payload []byte, pointers []string) (texts []string) {
+	var v any
+	if json.Unmarshal(payload, &v) != nil {
+		return nil
+	}
+	for _, p := range pointers {
+		at := v
+		for part := range strings.SplitSeq(strings.TrimPrefix(p, "/"), "/") {
+			switch x := at.(type) {
+			case map[string]any:
+				at = x[pointerUnescapes.Replace(part)]
+			case []any:
+				i, err := strconv.Atoi(part)
+				if at = nil; err == nil && i >= 0 && i < len(x) {
+					at = x[i]
+				}
+			default:
+				at = nil
+			}
+		}
+		if s, ok := at.(string); ok {
+			texts = append(texts, s)
+		}
+	}
+	return texts
 }
 
 var pointerUnescapes = strings.NewReplacer("~1", "/", "~0", "~")

@@ -40,7 +40,7 @@ var (
 	elementObject = newObject("an element", map[string]*cel.Type{
 		"exists": cel.BoolType, "visible": cel.BoolType, "enabled": cel.BoolType, "focused": cel.BoolType, "checked": cel.BoolType,
 		"selected": cel.ListType(cel.StringType), "selected_labels": cel.ListType(cel.StringType), "expanded": cel.BoolType,
-		"pressed": cel.BoolType, "value": cel.StringType, "text": cel.StringType, "name": cel.StringType, "role": cel.StringType,
+		"pressed": cel.BoolType, "concealed": cel.BoolType, "entered": cel.BoolType, "value": cel.StringType, "text": cel.StringType, "name": cel.StringType, "role": cel.StringType,
 		"count": cel.IntType,
 	})
 	effectObject = newObject("the effect", map[string]*cel.Type{

@@ -49,6 +49,7 @@ type attempt struct {
 	records     map[*page.Frame]report // the latest record of each frame: a document that is replaced takes its own with it
 	otherTab    bool                   // something changed in another tab of the run since the dispatch
 	settled     bool
+	concealed   bool // what the target holds is a secret
 	fixed       bool // the facts come from a reconciliation, and are not weighed again
 	result      any
 	closed      bool

@@ -12,6 +12,9 @@ import (
 
 // targetState is the state of the element that is acted on.
 type targetState struct {
+	// Concealed: what it holds is a secret, so Value is "". Entered: it holds the text that the action was to leave there.
+	Concealed      bool     `json:"concealed"`
+	Entered        bool     `json:"entered"`
 	Exists         bool     `json:"exists"`
 	Visible        bool     `json:"visible"`
 	Enabled        bool     `json:"enabled"`
@@ -103,6 +106,9 @@ func (a *attempt) lookOnce(ctx context.Context, needs tool.Needs) (*sight, error
 		in := map[string]any{"text": needs.Text, "elements": needs.Elements, "picture": a.x.opts.Screenshots}
 		if a.loc != nil && a.loc.frame == f {
 			in["target"] = a.loc.id
+			if a.act.kind == kindType {
+				in["wanted"], in["append"] = a.act.text, a.act.append
+			}
 		}
 		if !a.dispatched && !a.fixed {
 			in["mark"] = a.key
@@ -198,6 +204,7 @@ func (a *attempt) Observe(ctx context.Context, needs tool.Needs) (ev *tool.Evide
 		if err != nil {
 			return err
 		}
+		a.concealed = a.concealed || o.target.Concealed
 		if !a.dispatched && !a.settled {
 			a.before, a.knownErrors = o, a.errorsSoFar(o)
 		}
@@ -289,6 +296,6 @@ func (t targetState) values() map[string]any {
 		}
 		return out
 	}
-	return map[string]any{"exists": t.Exists, "visible": t.Visible, "enabled": t.Enabled, "focused": t.Focused, "checked": t.Checked, "selected": list(t.Selected),
+	return map[string]any{"concealed": t.Concealed, "entered": t.Entered, "exists": t.Exists, "visible": t.Visible, "enabled": t.Enabled, "focused": t.Focused, "checked": t.Checked, "selected": list(t.Selected),
 		"selected_labels": list(t.SelectedLabels), "expanded": t.Expanded, "pressed": t.Pressed, "value": t.Value, "text": t.Text, "name": t.Name, "role": t.Role}
 }

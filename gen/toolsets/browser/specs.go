@@ -1960,7 +1960,7 @@ var TypeSpec = &tool.Spec{
 	},
 	Sources: []tool.Source{tool.SourceAX, tool.SourceCDP, tool.SourceVision},
 	Postconditions: []tool.Condition{
-		{Name: "text_in_field", Expression: `args.submit || (args.append ? target.value.endsWith(args.text) : target.value == args.text)`, Message: "the field shows the text"},
+		{Name: "text_in_field", Expression: `args.submit || target.entered || !target.concealed && (args.append ? target.value.endsWith(args.text) : target.value == args.text)`, Message: "the field holds the text"},
 		{Name: "no_new_error", Expression: `page.errors.all(e, e in before.page.errors)`, Message: "no error appeared"},
 	},
 	Question:  "Into which field, and which text?",

@@ -47,8 +47,9 @@ const focusedOf = e => deepActive() === e || (e.contains(document.activeElement)
 const shownText = e => e.type === 'password' ? '' : clip(norm(e.innerText !== undefined ? e.innerText : e.textContent), 5000);
 
 // target is the state of the element that is acted on; every field has a value, so that conditions never read nothing.
-function target(id) {
-  const gone = {exists: false, visible: false, enabled: false, focused: false, checked: false, selected: [], selected_labels: [], expanded: false, pressed: false, value: '', text: '', name: '', role: '', editable: false};
+// wanted is the text that an action is to leave there, when it is to leave one; with append, behind what was there.
+function target(id, wanted, append) {
+  const gone = {concealed: false, entered: false, exists: false, visible: false, enabled: false, focused: false, checked: false, selected: [], selected_labels: [], expanded: false, pressed: false, value: '', text: '', name: '', role: '', editable: false};
   const e = id ? alive(element(id)) : null;
   if (!e || !e.isConnected) return gone;
   const opts = e.tagName === 'SELECT' ? [...e.selectedOptions] : [];
@@ -57,10 +58,11 @@ function target(id) {
   custom.push(...picked);
   const shown = listTrigger(e) ? [shownText(e)] : attr(e, 'role') === 'combobox' && 'value' in e ? [e.value] : [];
   return {
+    concealed: conceals(e), entered: typeof wanted === 'string' && editable(e) && (append ? fieldText(e).endsWith(wanted) : fieldText(e) === wanted),
     exists: true, visible: visible(stand(e)), enabled: enabled(e), focused: focusedOf(e), checked: checkedOf(e) || false,
     selected: opts.length ? opts.map(o => o.value) : custom.map(o => attr(o, 'data-value') || (o.type === 'radio' ? o.value : norm(o.textContent))),
     selected_labels: opts.length ? opts.map(o => norm(o.label)) : (custom.length ? custom.map(o => name(o) || norm(o.textContent)) : []).concat(shown).filter(Boolean),
-    expanded: expandedOf(e) || false, pressed: flag(e, 'aria-pressed') || false, value: valueOf(e) || '', text: shownText(e), name: name(e), role: role(e), editable: editable(e),
+    expanded: expandedOf(e) || false, pressed: flag(e, 'aria-pressed') || false, value: conceals(e) ? '' : valueOf(e) || '', text: shownText(e), name: name(e), role: role(e), editable: editable(e),
   };
 }
 const listTrigger = e => e.tagName !== 'SELECT' && (attr(e, 'role') === 'combobox' || attr(e, 'aria-haspopup') === 'listbox') && e.tagName !== 'INPUT';
@@ -84,6 +86,7 @@ function state(e) {
   put('text', shownText(e));
   put('name', name(e));
   put('role', role(e));
+  put('concealed', conceals(e));
   return s;
 }
 
@@ -147,7 +150,7 @@ function observe(o) {
     modals: dialogs.map(d => ({name: d.name, text: d.text, error: d.error, id: d.id})), errors,
     media: list.filter(e => /^(VIDEO|AUDIO)$/.test(e.tagName)).slice(0, MAX_LIST).map(m => ({paused: m.paused, current_time: m.currentTime || 0, ended: m.ended})),
     text: o.text ? pageText() : '',
-    target: o.target ? target(o.target) : null,
+    target: o.target ? target(o.target, o.wanted, o.append) : null,
     elements: (o.elements || []).map(ask),
     effect: armed ? armed.report() : null,
     secret: !!o.picture && revealed(), stamp: stamp(),
@@ -161,9 +164,11 @@ const stamp = () => [seen.last, seen.lastInput, seen.scrolls];
 // of it. A field of type password shows dots.
 const SECRET_USE = /\b(current-password|new-password|one-time-code|cc-number|cc-csc)\b/, SECRET_NAME = /passw|passcode|passphrase|\bpwd\b|\bcv[cv]\b/i;
 function revealed() {
-  return unionAll(['input']).some(e => e.type !== 'password' && e.type !== 'hidden' && e.type !== 'checkbox' && e.type !== 'submit' && e.type !== 'button' && e.value &&
-    (concealed.has(e) || SECRET_USE.test(attr(e, 'autocomplete') || '') || SECRET_NAME.test([e.name, e.id, attr(e, 'aria-label') || ''].join(' '))) && painted(e));
+  return unionAll(['input']).some(e => e.type !== 'password' && e.type !== 'hidden' && e.value && conceals(e) && painted(e));
 }
+// conceals reports whether what a field holds is a secret.
+const conceals = e => e.tagName === 'INPUT' && !/^(checkbox|radio|submit|button|image|reset)$/.test(e.type) && (e.type === 'password' || concealed.has(e) ||
+  SECRET_USE.test(attr(e, 'autocomplete') || '') || SECRET_NAME.test([e.name, e.id, attr(e, 'aria-label') || ''].join(' ')));
 let marked = null;
 
 // recall tells a process that has just come what this page knows of the latest attempt at a call. Attempts are named CALL/NUMBER.
