@@ -151,8 +151,8 @@ func views(s *server, runID string) []view {
 	workflow := s.temporal + "/namespaces/default/workflows/" + runID
 	return []view{
 		{name: "run-page", url: s.page + "runs/" + runID, size: pagetest.Wide, shown: step + ` && document.querySelectorAll('.steps > li').length >= 12`},
-		{name: "run-healed-step", url: s.page + "runs/" + runID, size: pagetest.Wide, ready: step + `.querySelector('summary').click(); ` + step + `.scrollIntoView({ block: 'start' })`,
-			shown: step + ` && ` + step + `.querySelector('details').open`},
+		{name: "run-healed-step", url: s.page + "runs/" + runID, size: pagetest.Wide, ready: step + `.querySelector('summary').click(); setInterval(() => { const s = ` + step + `.querySelector('.shots'); if (s) s.scrollIntoView({ block: 'center' }) }, 100)`,
+			shown: step + ` && ` + step + `.querySelector('.mark-point')`},
 		{name: "run-temporal", url: workflow, size: pagetest.View{Width: 1500, Height: 1100}, shown: `document.body.innerText.includes('step 3/12, attempt 3/3')`},
 	}
 }

@@ -30,6 +30,7 @@ type serveCmd struct {
 	UIPort        int             `help:"Port of Temporal's UI; 0 keeps the last one, -1 switches it off." default:"0"`
 	NoWorker      bool            `help:"Only answer; other processes that share the store and Temporal do the work." env:"TOOLSVC_NO_WORKER"`
 	EndBrowser    bool            `help:"End the browser with the server. Otherwise it goes on, so that a restarted server finds its tabs again."`
+	Screenshots   bool            `help:"Keep pictures of the page from before and after an action, for the live page." default:"true" negatable:"" env:"TOOLSVC_SCREENSHOTS"`
 	MCPAsk        bool            `name:"mcp-ask" help:"Open questions also for MCP clients that cannot show them." env:"TOOLSVC_MCP_ASK"`
 	Drain         time.Duration   `help:"How long calls and attempts may go on after SIGTERM before they are handed over." default:"25s" env:"TOOLSVC_DRAIN"`
 	KeepRuns      retention.Age   `help:"How long a run is kept after its last event, such as 30d or 36h; 0 for ever. A run that goes on is kept." default:"30d" env:"TOOLSVC_KEEP_RUNS"`
@@ -70,7 +71,7 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 	}
 	defer servers.done(ctx, log)
 	callers := &callersModel{}
-	s, err := common.open(ctx, std, stack.Options{UIPort: c.UIPort, Ephemeral: c.EndBrowser, NoWorker: c.NoWorker, Toolsets: servers.toolsets, Caller: callers, Navigation: guard.Policy{Own: ports(httpL, grpcL)},
+	s, err := common.open(ctx, std, stack.Options{UIPort: c.UIPort, Ephemeral: c.EndBrowser, NoWorker: c.NoWorker, Screenshots: c.Screenshots, Toolsets: servers.toolsets, Caller: callers, Navigation: guard.Policy{Own: ports(httpL, grpcL)},
 		Drain: c.Drain, KeepRuns: time.Duration(c.KeepRuns), KeepArtifacts: int64(c.KeepArtifacts), Telemetry: shown, Logger: log})
 	if err != nil {
 		return err

@@ -102,7 +102,7 @@ func (f facts) list() string {
 	count(f.Requests, "request", "requests")
 	names := map[string]string{"form": "a field changed", "storage": "storage changed", "style": "a style sheet changed", "media": "media began or ended",
 		"url": "the address changed", "layer": "a layer opened or closed", "scroll": "the page scrolled", "animation": "an animation began", "focus": "the focus moved to a field", "another tab": "something changed in another tab",
-		"tabs": "tabs changed"}
+		"tabs": "tabs changed", "files": "the page took the files"}
 	for _, c := range f.Changes {
 		if n := names[c]; n != "" {
 			c = n

@@ -117,6 +117,9 @@ func (a *attempt) weigh(reports []framed) facts {
 	if a.work.given {
 		f.Changes = append(f.Changes, "form") // of a field that may be no part of the document
 	}
+	if a.act.kind == kindUpload && f.Listens && slices.ContainsFunc(reports, func(r framed) bool { return len(r.rep.Files) > 0 }) {
+		f.Changes = append(f.Changes, "files") // they are with what listens, which may read them whenever it likes: given again, they would be there twice
+	}
 	if !f.reacted() && a.otherTab {
 		f.Changes, unsure = []string{"another tab"}, true
 	}
@@ -159,6 +162,9 @@ func (a *attempt) watch(ctx context.Context) error {
 		return err
 	}
 	a.facts.Listens = <-listens
+	if a.act.kind == kindUpload {
+		a.facts = a.weigh(a.collect(ctx))
+	}
 	longer := time.Duration(0)
 	switch {
 	case !a.facts.Listens, a.facts.Blocked, !a.facts.Delivered && !a.act.enters(), a.act.kind == kindEvaluate:

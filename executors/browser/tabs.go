@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/chromedp/cdproto/target"
 
@@ -108,7 +109,30 @@ func (a *attempt) closeTab(ctx context.Context, all []*target.Info, at int) erro
 	if _, err := devtools.Call(ctx, conn.Browser(), target.CloseTarget, target.CloseTargetParams{TargetID: id}); err != nil {
 		return fmt.Errorf("close the tab: %w", err)
 	}
-	return nil
+	return a.awaitClosed(ctx, id)
+}
+
+// closeLimit bounds the wait until a tab that is being closed is gone.
+const closeLimit = 3 * time.Second
+
+// awaitClosed waits until the browser does not list the tab any more: it answers before.
+func (a *attempt) awaitClosed(ctx context.Context, id target.ID) error {
+	for end := time.Now().Add(closeLimit); ; {
+		all, err := a.x.pool.listTabs(ctx, a.s)
+		if err != nil || !slices.ContainsFunc(all, func(t *target.Info) bool { return t.TargetID == id }) {
+			return err
+		}
+		if time.Now().After(end) {
+			return &tool.Failed{Failure: tool.NoEffect, Dispatched: true, Message: fmt.Sprintf("The tab was told to close, and is still there after %s.", closeLimit)}
+		}
+		t := time.NewTimer(5 * time.Millisecond)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		}
+	}
 }
 
 // settleTabs waits for the page of a tab that was opened, and lists all tabs.

@@ -73,9 +73,11 @@ func TestUploadStaysInTheWorkspace(t *testing.T) {
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(outside, filepath.Join(workspace, "link.txt")); err != nil {
+	link := filepath.Join(workspace, "link.txt")
+	if err := os.Symlink(outside, link); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = os.Remove(link) })
 	p := open(t, reader+`<label>Picture <input type=file onchange="read(this.files)"></label>`)
 	for path, want := range map[string]tool.Failure{outside: tool.PolicyDenied, "../secret.txt": tool.PolicyDenied, "link.txt": tool.PolicyDenied, "none.txt": tool.InvalidArguments, ".": tool.InvalidArguments} {
 		p.by(tool.SourceCDP, "upload", map[string]any{"target": named("Picture"), "paths": []string{path}}).fails(t, want)

@@ -211,9 +211,14 @@ func (e *libraryEngine) readLine(ctx context.Context, picture *image.Gray) ([]wo
 	defer e.api.clear(e.h)
 	e.api.setResolution(e.h, resolution)
 
+	const monitorGrain = 10 * time.Millisecond // the monitor counts whole milliseconds, from a moment of its own
 	rc := e.api.recognise(e.h, monitor)
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if d, ok := ctx.Deadline(); rc != 0 && ok && time.Until(d) < monitorGrain { // the engine's own clock was a little faster
+		<-ctx.Done()
+		return nil, ctx.Err()
 	}
 	if rc != 0 {
 		return nil, fmt.Errorf("libtesseract could not read a line of %d×%d pixels", w, h)
