@@ -82,6 +82,9 @@ func (a *Activities) Reconcile(ctx context.Context, in AttemptInput) (Report, er
 	if err == nil && errors.Is(context.Cause(ctx), errHandedOver) && rep.Record.Failure != "" { // it only looked; another worker looks again
 		return rep, errHandedOver
 	}
+	if err == nil && ctx.Err() != nil && rep.Record.Failure != "" { // it was cut off; unless its run is cancelled, Temporal repeats it
+		return rep, ctx.Err()
+	}
 	return rep, err
 }
 

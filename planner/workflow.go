@@ -23,7 +23,7 @@ const (
 )
 
 // heartbeatTimeout is how soon a lost worker is noticed; an attempt reports itself alive four times as often.
-const heartbeatTimeout = 4 * time.Second
+const heartbeatTimeout = 8 * time.Second
 
 // run is the state of one run while its workflow executes.
 type run struct {
@@ -585,8 +585,12 @@ func (r *run) attempt(ctx workflow.Context, s Step, number int, plan tool.Plan, 
 	if r.cancelled[s.CallID] && (err != nil || rep.Record.Failure == tool.Cancelled) {
 		return r.afterCancel(ctx, in, rep, err), nil
 	}
-	if err == nil && rep.Record.Failure == tool.Cancelled && !rep.Record.Phase.Dispatched() && ctx.Err() == nil {
+	if err == nil && rep.Record.Failure == tool.Cancelled && ctx.Err() == nil {
 		// Nobody cancelled this run: its worker was out of touch with Temporal for longer than a heartbeat may be, or stops.
+		if rep.Record.RolledBack {
+			rep.Record.Failure, rep.Record.Message = tool.WorkerLost, "The worker lost touch with Temporal; what it had done is taken back."
+			return rep, nil
+		}
 		in.Worker = rep.Worker
 		return r.reconcile(ctx, in)
 	}

@@ -411,3 +411,30 @@ func TestNobodyCancelledTheRun(t *testing.T) {
 		t.Errorf("%+v; %d attempts, %d looks", st.Steps[0].Result, len(w.attempts), len(w.reconcile))
 	}
 }
+
+// After a dispatch, what became of it is looked for, and a rollback makes the attempt void; neither is a call that was cancelled.
+func TestNobodyCancelledTheRunAfterTheDispatch(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rolledBack               bool
+		attempts, looks, records int
+	}{"seen to have happened": {false, 1, 1, 1}, "taken back": {true, 2, 0, 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			made := 0
+			w := newWorld(t, func(in AttemptInput) (Report, error) {
+				if made++; made > 1 {
+					return verified(in), nil
+				}
+				rec := in.record()
+				rec.Phase, rec.Effect, rec.Failure, rec.RolledBack = tool.PhaseDispatched, tool.EffectUnknown, tool.Cancelled, c.rolledBack
+				return Report{Record: rec}, nil
+			}, func(in AttemptInput) (Report, error) { return verified(in), nil })
+			w.ExecuteWorkflow(Run, script(step("a", tool.Reversible)))
+			st := w.state(t)
+			if !st.Succeeded() || len(w.attempts) != c.attempts || len(w.reconcile) != c.looks || len(st.Steps[0].Result.Attempts) != c.records {
+				t.Errorf("%+v; %d attempts, %d looks", st.Steps[0].Result, len(w.attempts), len(w.reconcile))
+			}
+		})
+	}
+}
