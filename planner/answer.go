@@ -176,9 +176,9 @@ func (s *Service) reply(ctx context.Context, st *State, q tool.Question, answer 
 
 // step returns a call that waits in the run, with its arguments as they are.
 func (s *Service) step(ctx context.Context, runID, callID string) (Step, error) {
-	v, err := s.Client.QueryWorkflow(ctx, runID, "", QueryStep, callID)
+	v, err := s.query(ctx, runID, QueryStep, callID)
 	if err != nil {
-		return Step{}, explain(err)
+		return Step{}, err
 	}
 	var st Step
 	if err := v.Get(&st); err != nil {
@@ -209,17 +209,25 @@ func (s *Service) Result(ctx context.Context, runID, callID string) (*tool.Resul
 	if st.Steps[i].Status.Ended() || st.Outcome != OutcomeRunning {
 		return s.logged(ctx, runID, callID)
 	}
-	// The same call again joins the one that is there, and waits.
-	handle, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: runID, UpdateName: UpdateCall, Args: []any{Step{CallID: callID}},
-		WaitForStage: client.WorkflowUpdateStageCompleted})
-	if err != nil {
-		return nil, interrupted(err)
+	return s.join(ctx, runID, callID)
+}
+
+// join waits for a call that is in the run: the same call again joins the one that is there, as often as it is asked for.
+func (s *Service) join(ctx context.Context, runID, callID string) (*tool.Result, error) {
+	for try, wait := 1, queryWait; ; try, wait = try+1, 2*wait {
+		var res *tool.Result
+		handle, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: runID, UpdateName: UpdateCall, Args: []any{Step{CallID: callID}},
+			WaitForStage: client.WorkflowUpdateStageCompleted})
+		if err == nil {
+			err = handle.Get(ctx, &res)
+		}
+		switch {
+		case err == nil:
+			return s.linked(res), nil
+		case !givenUp(ctx, err) || try == queryTries || !pause(ctx, wait):
+			return nil, interrupted(err)
+		}
 	}
-	var res *tool.Result
-	if err := handle.Get(ctx, &res); err != nil {
-		return nil, interrupted(err)
-	}
-	return s.linked(res), nil
 }
 
 // logged finds a call's result among the events of its run.

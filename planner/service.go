@@ -11,6 +11,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"toolsvc/tool"
@@ -221,15 +222,37 @@ func (s *Service) Wait(ctx context.Context, runID string) (*State, error) {
 
 // State returns the run's state, whether it has ended or not.
 func (s *Service) State(ctx context.Context, runID string) (*State, error) {
-	v, err := s.Client.QueryWorkflow(ctx, runID, "", QueryState)
+	v, err := s.query(ctx, runID, QueryState)
 	if err != nil {
-		return nil, explain(err)
+		return nil, err
 	}
 	var st State
 	if err := v.Get(&st); err != nil {
 		return nil, fmt.Errorf("decode the state of run %s: %w", runID, err)
 	}
 	return &st, nil
+}
+
+// Queries that Temporal gives up because the worker that it asked has just died are asked again.
+const (
+	queryTries = 6
+	queryWait  = 50 * time.Millisecond // the first; each next one is twice as long
+)
+
+// query asks the run.
+func (s *Service) query(ctx context.Context, runID, name string, args ...any) (converter.EncodedValue, error) {
+	for try, wait := 1, queryWait; ; try, wait = try+1, 2*wait {
+		v, err := s.Client.QueryWorkflow(ctx, runID, "", name, args...)
+		if err == nil || !givenUp(ctx, err) || try == queryTries || !pause(ctx, wait) {
+			return v, explain(err)
+		}
+	}
+}
+
+// givenUp reports that it was Temporal that gave a request up, and not who sent it.
+func givenUp(ctx context.Context, err error) bool {
+	var cancelled *serviceerror.Canceled
+	return ctx.Err() == nil && (errors.As(err, &cancelled) || errors.Is(err, context.Canceled))
 }
 
 // Cancel asks the run to end.
@@ -245,6 +268,7 @@ func explain(err error) error {
 	var (
 		notFound    *serviceerror.NotFound
 		unavailable *serviceerror.Unavailable
+		cancelled   *serviceerror.Canceled
 		started     *serviceerror.WorkflowExecutionAlreadyStarted
 		app         *temporal.ApplicationError
 	)
@@ -261,6 +285,8 @@ func explain(err error) error {
 		return ErrRunEnded
 	case errors.As(err, &notFound):
 		return fmt.Errorf("%w: %s", ErrUnknownRun, notFound.Message)
+	case errors.As(err, &cancelled):
+		return fmt.Errorf("%w: Temporal gave the request up: %s", ErrUnavailable, cancelled.Message)
 	case errors.As(err, &unavailable):
 		return fmt.Errorf("%w: %s", ErrUnavailable, unavailable.Message)
 	}

@@ -8,7 +8,37 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"toolsvc/executors/mcpclient"
 )
+
+// Every configuration that the documentation shows is one that the program takes.
+func TestDocumentedConfiguration(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for _, page := range []string{filepath.Join(docs, "operations.md"), filepath.Join(docs, "clients", "README.md")} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, block := range strings.Split(string(text), "```yaml\n")[1:] {
+			file, _, _ := strings.Cut(block, "\n```")
+			if !strings.HasPrefix(file, "# ~/.config/toolsvc/config.yaml") && !strings.HasPrefix(file, "# toolsvc.yaml") {
+				continue
+			}
+			seen++
+			if _, err := parseWith(t, file, "serve"); err != nil {
+				t.Errorf("%s, block %d: %v", page, i+1, err)
+			}
+			if _, err := mcpclient.ReadConfig([]byte(file)); err != nil {
+				t.Errorf("%s, block %d: %v", page, i+1, err)
+			}
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%d configurations were found", seen)
+	}
+}
 
 // parseWith parses a command line with a configuration file.
 func parseWith(t *testing.T, file string, args ...string) (*cli, error) {
