@@ -32,8 +32,7 @@ func (s *Server) checked(schema *mcpclient.Schema, next http.Handler) http.Handl
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		payload, refused := s.readPayload(w, r)
 		if refused != nil {
-			w.Header().Set("Connection", "close") // the rest of the body is not read
-			writeProblem(w, refused)
+			refuseBody(w, r, refused)
 			return
 		}
 		if schema != nil {
@@ -48,6 +47,25 @@ func (s *Server) checked(schema *mcpclient.Schema, next http.Handler) http.Handl
 		r.Body = payloadBody{payload}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// Bounds of what is read of a body that is refused already.
+const (
+	maxDrained = 8 << 20
+	drainLimit = time.Second
+)
+
+// refuseBody answers before all of the body has come. A little of the rest is read and dropped: a connection that is closed while its client
+// still sends is reset, and the client may never see the answer.
+func refuseBody(w http.ResponseWriter, r *http.Request, refused *refusal) {
+	control := http.NewResponseController(w)
+	duplex := control.EnableFullDuplex() == nil
+	w.Header().Set("Connection", "close")
+	writeProblem(w, refused)
+	if !duplex || control.Flush() != nil || control.SetReadDeadline(time.Now().Add(drainLimit)) != nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, maxDrained) // however far it gets
 }
 
 func (s *Server) readPayload(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
