@@ -203,3 +203,16 @@ func TestErrorThatIsShownIsFinal(t *testing.T) {
 		})
 	}
 }
+
+// An animation is the only reaction, and the page is so busy that the event comes long after it was sent. Missing it would have the click made
+// again, which undoes it.
+func TestAnimationOfALateEventIsAReaction(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<style>#p{opacity:0}</style><button id=b>Lyrics</button><p id=p>Harbor lights</p><script>
+		b.onpointerdown=()=>{const end=performance.now()+700;while(performance.now()<end);};
+		b.onclick=()=>{window.n=(window.n||0)+1;p.animate({opacity:[0,1]},{duration:1,fill:'forwards'})}</script>`)
+	p.do("click", clickOn("Lyrics")).must(t, tool.EffectConfirmed)
+	if got := p.truth("window.n"); got != "1" {
+		t.Errorf("clicked %s times", got)
+	}
+}

@@ -122,22 +122,25 @@ class Armed {
   // enter marks what happens until the end of this task as caused by the event. Animation frames may come before the message that ends it,
   // so the time of the frame must still be the same as well (inTask).
   enter() {
+    this.lookAtAnimations(); // those that were there before it
+    this.entered = now();
     this.sync = true;
     this.frameTime = document.timeline.currentTime;
     const n = this.turn = (this.turn || 0) + 1;
     const c = new MessageChannel();
-    c.port1.onmessage = () => { if (this.turn === n) this.sync = false; c.port1.close(); this.lookAtAnimations(); };
+    c.port1.onmessage = () => { if (this.turn === n) this.sync = false; c.port1.close(); this.lookAtAnimations(true); };
     c.port2.postMessage(0);
   }
 
   // lookAtAnimations counts animations that a script began since (element.animate leaves no trace in the DOM). Transitions and animations
-  // of style sheets begin with a change of a class, which is counted, or by pointing, which does not count.
-  lookAtAnimations() {
+  // of style sheets begin with a change of a class, which is counted, or by pointing, which does not count. What began in the task of an event
+  // is caused by it, however late that event came; anything else only shortly after.
+  lookAtAnimations(caused) {
     if (!document.getAnimations) return;
     for (const a of document.getAnimations()) {
       if (this.animated.has(a)) continue;
       this.animated.add(a);
-      if (!(a instanceof CSSTransition) && !(a instanceof CSSAnimation) && a.playState !== 'idle' && now() - this.at < 400) { this.moves++; this.react(); }
+      if (!(a instanceof CSSTransition) && !(a instanceof CSSAnimation) && a.playState !== 'idle' && (caused || now() - Math.max(this.at, this.entered || 0) < 400)) { this.moves++; this.react(); }
     }
   }
 
