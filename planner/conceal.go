@@ -3,6 +3,8 @@ package planner
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"toolsvc/tool"
 )
@@ -68,6 +70,20 @@ func concealed(v tool.Verification, texts []string) tool.Verification {
 		v.Opinion = &o
 	}
 	return v
+}
+
+// shownRepairs are the corrections of a payload, without what they did to arguments that turned out to be secrets.
+func shownRepairs(s Step) []tool.Repair {
+	if len(s.Concealed) == 0 {
+		return s.Repairs
+	}
+	shown := slices.Clone(s.Repairs)
+	for i, r := range shown {
+		if r.Path == "" || slices.ContainsFunc(s.Concealed, func(p string) bool { return r.Path == p || strings.HasPrefix(p, r.Path+"/") }) {
+			shown[i].From, shown[i].To = tool.Redacted, tool.Redacted
+		}
+	}
+	return shown
 }
 
 func scrubError(e *tool.Error, texts []string) *tool.Error {

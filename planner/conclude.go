@@ -39,7 +39,7 @@ type Conclusion struct {
 // Conclude makes the Result of a step. It is the only place where a run's results are made; a result that would break the contract
 // becomes an internal error instead.
 func Conclude(spec *tool.Spec, c Conclusion) *tool.Result {
-	r := &tool.Result{CallID: c.Step.CallID, RunID: c.RunID, Tool: c.Step.Tool, Repairs: c.Step.Repairs, RunLink: c.Link, ChildrenCount: c.Children, ChildRuns: c.Runs,
+	r := &tool.Result{CallID: c.Step.CallID, RunID: c.RunID, Tool: c.Step.Tool, Repairs: shownRepairs(c.Step), RunLink: c.Link, ChildrenCount: c.Children, ChildRuns: c.Runs,
 		Telemetry: tool.Telemetry{Model: cmp.Or(c.Model, c.Step.Model), InputTokens: c.Spent - c.SpentOutput, OutputTokens: c.SpentOutput, DurationMS: c.Took.Milliseconds(), QueuedMS: c.Queued.Milliseconds(), WaitedMS: c.Waited.Milliseconds()}}
 	spec = spec.Concealing(c.Step.Concealed...)
 	if len(c.Reports) == 0 {

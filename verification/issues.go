@@ -65,21 +65,20 @@ func (r *reporter) syntax(errs []*common.Error) {
 		r.add(problem{message: "the condition is empty"})
 		return
 	}
-	//lint:ignore SA4004 what follows the first is its echo
-	for _, err := range errs {
-		message := strings.TrimPrefix(err.Message, "Syntax error: ")
-		switch {
-		case strings.Contains(message, "recursion"):
-			message = fmt.Sprintf("the condition nests deeper than the %d levels allowed", maxDepth)
-		case strings.Contains(message, "expression count"):
-			r.add(problem{message: fmt.Sprintf("the condition has more than the %d parts allowed", maxNodes)})
-			return
-		default:
-			message = unexpected(message)
-		}
-		r.add(problem{offset: r.start(err.Location), message: message})
+	if len(errs) == 0 {
 		return
 	}
+	message := strings.TrimPrefix(errs[0].Message, "Syntax error: ")
+	switch {
+	case strings.Contains(message, "recursion"):
+		message = fmt.Sprintf("the condition nests deeper than the %d levels allowed", maxDepth)
+	case strings.Contains(message, "expression count"):
+		r.add(problem{message: fmt.Sprintf("the condition has more than the %d parts allowed", maxNodes)})
+		return
+	default:
+		message = unexpected(message)
+	}
+	r.add(problem{offset: r.start(errs[0].Location), message: message})
 }
 
 // unexpected puts an error of the parser into plain words; what else the parser would have accepted there helps nobody.

@@ -13,7 +13,6 @@ import (
 
 	"toolsvc/executors/terminal"
 	"toolsvc/planner"
-	"toolsvc/tool"
 )
 
 // asProgram makes the test binary behave as toolsvc itself, so that tests can start, and kill, real processes.
@@ -133,16 +132,6 @@ func TestDoctorFindsWhatIsMissing(t *testing.T) {
 	if status != exitInfrastructure || !strings.Contains(out, "missing  Chromium") || !strings.Contains(out, "apt-get install chromium") {
 		t.Errorf("status %d: %s", status, out)
 	}
-}
-
-// result decodes a ToolResult as a caller would.
-func result(t *testing.T, text []byte) *tool.Result {
-	t.Helper()
-	var r tool.Result
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return &r
 }
 
 // finalState decodes what `run --json` prints.

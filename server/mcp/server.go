@@ -112,13 +112,6 @@ func (s *Surface) warm(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// spec returns the tool of that MCP name, nil when there is none.
-func (s *Surface) spec(name string) *tool.Spec {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.tools[name]
-}
-
 // Connect serves one client on a transport.
 func (s *Surface) Connect(ctx context.Context, t sdk.Transport) (*sdk.ServerSession, error) {
 	return s.server.Connect(ctx, t, nil)
