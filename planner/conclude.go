@@ -73,7 +73,10 @@ func Conclude(spec *tool.Spec, c Conclusion) *tool.Result {
 	if last.Error != nil && c.Decision.Failure == tool.Internal {
 		r.Error.Cause = last.Error
 	}
-	r.RetryHint = hint(spec, c, told)
+	if cause := r.Error.Cause; cause != nil && cause.Code == r.Error.Code && cause.Message == r.Error.Message { // it says nothing more
+		r.Error.Cause = cause.Cause
+	}
+	r.RetryHint = hint(spec, c, told).WithRollback(told.Rollback)
 	return r
 }
 

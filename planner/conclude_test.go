@@ -2,6 +2,7 @@ package planner
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"toolsvc/tool"
@@ -26,5 +27,22 @@ func TestHintOfAPayloadThatTheToolRefuses(t *testing.T) {
 		if h.Reason != tool.ReasonInvalidArguments || len(h.Issues) != 1 || h.Issues[0].Path != c.want || !h.RestrictToTool || string(h.PriorInput) != `{"cents":9000}` {
 			t.Errorf("%s: %+v", name, h)
 		}
+	}
+}
+
+// A command that ran into its time limit was taken back: the caller is told so, and is told the failure once.
+func TestConcludeTellsOfTheRollbackOfATimeout(t *testing.T) {
+	t.Parallel()
+	spec := &tool.Spec{ID: "terminal.run"}
+	rep := Report{Record: tool.AttemptRecord{Number: 1, Source: tool.SourceSystem, Phase: tool.PhaseDispatched, Effect: tool.EffectUnknown}}.
+		failed(t.Context(), &tool.Failed{Failure: tool.Timeout, Dispatched: true, Message: "It had not ended.", Cause: errors.New("killed")})
+	rep.Record.RolledBack, rep.Rollback = true, &tool.RollbackNotice{Performed: true, RestoredTo: "before attempt 1"}
+	res := Conclude(spec, Conclusion{RunID: "r_1", Step: Step{CallID: "c_1", Tool: spec.ID, Class: tool.Reversible}, Reports: []Report{rep},
+		Decision: Decision{Action: ActionStop, Failure: tool.Timeout}})
+	if h := res.RetryHint.Fields(); h.Reason != tool.ReasonTimeout || h.Rollback == nil || !h.Rollback.Performed {
+		t.Errorf("hint %+v", h)
+	}
+	if e := res.Error; e.Message != "It had not ended." || e.Cause == nil || e.Cause.Message != "killed" {
+		t.Errorf("error %+v, caused by %+v", e, e.Cause)
 	}
 }

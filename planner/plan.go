@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,33 +55,55 @@ func (s PlanStep) Line() int { return s.line }
 // UnmarshalYAML notes the line beside the fields, and refuses a field that a step does not have.
 func (s *PlanStep) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
-		return fmt.Errorf("line %d: a step is a mapping with a tool and its args", n.Line)
+		return mistaken(fmt.Sprintf("line %d: a step is a mapping with a tool and its args", n.Line))
 	}
 	type plain PlanStep
-	if err := knownFields(n, "step", "name", "names", "tool", "args", "intent", "expect", "expect_failure"); err != nil {
-		return err
-	}
-	if err := n.Decode((*plain)(s)); err != nil {
-		return err
-	}
 	s.line = n.Line
-	return nil
+	return decodeKnown(n, (*plain)(s), "a step", "name", "names", "tool", "args", "intent", "expect", "expect_failure")
 }
 
-func knownFields(n *yaml.Node, what string, names ...string) error {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if k := n.Content[i]; !slices.Contains(names, k.Value) {
-			msg := fmt.Sprintf("line %d: a %s has no field %q", k.Line, what, k.Value)
-			if near := tool.Nearest(k.Value, names); near != "" {
-				return fmt.Errorf("%s; %q is meant?", msg, near)
-			}
-			return fmt.Errorf("%s; it has %s", msg, strings.Join(names, ", "))
+// mistaken makes an error that the YAML decoder collects: it goes on, and finds the other mistakes too.
+func mistaken(lines ...string) error { return &yaml.TypeError{Errors: lines} }
+
+// decodeKnown decodes a mapping into v. Its error names every field that is not among names, and every value of a wrong type.
+func decodeKnown(n *yaml.Node, v any, what string, names ...string) error {
+	lines := unknownFields(n, what, names...)
+	if err := n.Decode(v); err != nil {
+		more, ok := errors.AsType[*yaml.TypeError](err)
+		if !ok {
+			return err
 		}
+		lines = append(lines, more.Errors...)
+	}
+	if len(lines) > 0 {
+		return mistaken(lines...)
 	}
 	return nil
 }
 
-// ParsePlan reads a plan. Its errors name the line.
+// unknownFields says of every field of a mapping that is not among names where it stands, and what may be meant.
+func unknownFields(n *yaml.Node, what string, names ...string) []string {
+	var lines []string
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := n.Content[i]
+		if slices.Contains(names, k.Value) {
+			continue
+		}
+		msg := fmt.Sprintf("line %d: %s has no field %q", k.Line, what, k.Value)
+		if near := tool.Nearest(k.Value, names); near != "" {
+			msg += fmt.Sprintf("; %q is meant?", near)
+		} else {
+			msg += "; it has " + strings.Join(names, ", ")
+		}
+		lines = append(lines, msg)
+	}
+	return lines
+}
+
+// maxPlanMistakes bounds how many mistakes of a plan's form are listed.
+const maxPlanMistakes = 50
+
+// ParsePlan reads a plan. Its error names all mistakes of its form, each in a line of its own with its place.
 func ParsePlan(r io.Reader) (*Plan, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxPlan+1))
 	if err != nil {
@@ -98,20 +119,26 @@ func ParsePlan(r io.Reader) (*Plan, error) {
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New(`a plan is a mapping with a list of "steps"`)
 	}
-	if err := knownFields(doc.Content[0], "plan", "name", "names", "language", "vars", "policy", "steps", "stages"); err != nil {
-		return nil, err
-	}
-	var p Plan
-	for i := 0; i+1 < len(doc.Content[0].Content); i += 2 {
-		if v := doc.Content[0].Content[i+1]; doc.Content[0].Content[i].Value == "policy" {
-			if err := knownFields(v, "policy", "repair", "ask", "approve", "allow", "deny", "max_calls", "max_failures", "time_budget_ms", "token_budget", "wait_budget_ms", "question_ttl_ms"); err != nil {
-				return nil, err
-			}
+	top := doc.Content[0]
+	lines := unknownFields(top, "a plan", "name", "names", "language", "vars", "policy", "steps", "stages")
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		if top.Content[i].Value == "policy" {
+			lines = append(lines, unknownFields(top.Content[i+1], "a policy", "repair", "ask", "approve", "allow", "deny", "max_calls", "max_failures", "time_budget_ms", "token_budget", "wait_budget_ms", "question_ttl_ms")...)
 		}
 	}
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	if err := d.Decode(&p); err != nil {
-		return nil, err
+	var p Plan
+	if err := top.Decode(&p); err != nil {
+		more, ok := errors.AsType[*yaml.TypeError](err)
+		if !ok {
+			return nil, err
+		}
+		lines = append(lines, more.Errors...)
+	}
+	if extra := len(lines) - maxPlanMistakes; extra > 0 {
+		lines = append(lines[:maxPlanMistakes], fmt.Sprintf("and %d more", extra))
+	}
+	if len(lines) > 0 {
+		return nil, errors.New(strings.Join(lines, "\n"))
 	}
 	if issues := p.Policy.Validate("/policy"); len(issues) > 0 {
 		return nil, issues

@@ -54,30 +54,18 @@ var stageName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
 // UnmarshalYAML notes the line, and refuses a field that a stage does not have.
 func (s *PlanStage) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
-		return fmt.Errorf("line %d: a stage is a mapping with a name, an agent or steps, and conditions", n.Line)
+		return mistaken(fmt.Sprintf("line %d: a stage is a mapping with a name, an agent or steps, and conditions", n.Line))
 	}
 	type plain PlanStage
-	if err := knownFields(n, "stage", "name", "title", "titles", "agent", "steps", "before", "after", "attempts"); err != nil {
-		return err
-	}
-	if err := n.Decode((*plain)(s)); err != nil {
-		return err
-	}
 	s.line = n.Line
-	return nil
+	return decodeKnown(n, (*plain)(s), "a stage", "name", "title", "titles", "agent", "steps", "before", "after", "attempts")
 }
 
 // UnmarshalYAML refuses a field that an agent does not have.
 func (a *PlanAgent) UnmarshalYAML(n *yaml.Node) error {
 	type plain PlanAgent
-	if err := knownFields(n, "agent", "goal", "instructions", "tools", "max_calls", "token_budget"); err != nil {
-		return err
-	}
-	if err := n.Decode((*plain)(a)); err != nil {
-		return err
-	}
 	a.line = n.Line
-	return nil
+	return decodeKnown(n, (*plain)(a), "an agent", "goal", "instructions", "tools", "max_calls", "token_budget")
 }
 
 // UnmarshalYAML takes an expression alone, too, and refuses a field that a condition does not have.
@@ -87,14 +75,8 @@ func (c *PlanCondition) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	}
 	type plain PlanCondition
-	if err := knownFields(n, "condition", "name", "if", "message"); err != nil {
-		return err
-	}
-	if err := n.Decode((*plain)(c)); err != nil {
-		return err
-	}
 	c.line = n.Line
-	return nil
+	return decodeKnown(n, (*plain)(c), "a condition", "name", "if", "message")
 }
 
 // mistakes collects what is wrong with a stage, each with its line.

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -64,6 +65,42 @@ func TestParsePlanMistakes(t *testing.T) {
 				t.Errorf("error %v, want %q in it", err, c.want)
 			}
 		})
+	}
+}
+
+// Mistakes of form are named all at once, wherever they stand.
+func TestParsePlanNamesAllMistakes(t *testing.T) {
+	t.Parallel()
+	_, err := ParsePlan(strings.NewReader(`nam: x
+policy: {max_cals: 3}
+stages:
+  - name: a
+    afte: []
+    agent: {gaol: x}
+    after: [{iff: x}]
+    steps:
+      - tool: terminal.run
+        argz: {}
+      - text
+      - {tool: terminal.run, args: [1], expct: []}
+`))
+	if err == nil {
+		t.Fatal("it passed")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	for _, want := range []string{`line 1: a plan has no field "nam"; "name" is meant?`, `line 2: a policy has no field "max_cals"`, `line 5: a stage has no field "afte"`,
+		`line 6: an agent has no field "gaol"`, `line 7: a condition has no field "iff"`, `line 10: a step has no field "argz"`, `line 11: a step is a mapping`,
+		`line 12: a step has no field "expct"`, `line 12: cannot unmarshal !!seq`} {
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, want) }) {
+			t.Errorf("%q is missing in:\n%v", want, err)
+		}
+	}
+	if len(lines) != 9 {
+		t.Errorf("%d lines:\n%v", len(lines), err)
+	}
+	_, err = ParsePlan(strings.NewReader("steps:\n" + strings.Repeat("  - x\n", 200)))
+	if err == nil || strings.Count(err.Error(), "\n") != maxPlanMistakes || !strings.HasSuffix(err.Error(), "and 150 more") {
+		t.Error(err)
 	}
 }
 

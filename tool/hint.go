@@ -224,6 +224,17 @@ func HintUnknown(id ID, message string, notice *RollbackNotice) *RetryHint {
 	return newHint(HintFields{Reason: ReasonOutcomeUnknown, Tool: id, Message: message, Rollback: notice})
 }
 
+// WithRollback returns the hint with an account of what was taken back; the hint as it is when there is nothing to tell, or when it tells
+// it already.
+func (h *RetryHint) WithRollback(notice *RollbackNotice) *RetryHint {
+	if notice == nil || h.f.Rollback != nil {
+		return h
+	}
+	f := h.f
+	f.Rollback = notice
+	return newHint(f)
+}
+
 // HintWait answers a call that may be made again, unchanged, after a wait: it did nothing. Reasons: timeout, rate_limited,
 // tool_unavailable. A timeout after a dispatch is HintUnknown instead, unless the tool is repeatable.
 func HintWait(id ID, r Reason, message string, after time.Duration) *RetryHint {

@@ -169,3 +169,20 @@ func TestRollbackNoticeHasAList(t *testing.T) {
 		t.Error(string(text))
 	}
 }
+
+// What was taken back is told beside any reason, and never in the place of what is told already.
+func TestHintWithRollback(t *testing.T) {
+	t.Parallel()
+	done, other := &RollbackNotice{Performed: true, RestoredTo: "before attempt 1"}, &RollbackNotice{RestoredTo: "nothing"}
+	plain := HintWait("shop.pay", ReasonTimeout, "late", 0)
+	told := plain.WithRollback(done)
+	if r := told.Fields().Rollback; r == nil || !r.Performed || r.FailedChecks == nil {
+		t.Errorf("%+v", r)
+	}
+	if plain.Fields().Rollback != nil {
+		t.Error("the hint that it was made of has changed")
+	}
+	if !told.WithRollback(other).Fields().Rollback.Performed || told.WithRollback(nil) != told {
+		t.Error("what was told already is lost")
+	}
+}

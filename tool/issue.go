@@ -1,6 +1,8 @@
 package tool
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -39,6 +41,14 @@ type Issue struct {
 	Suggestion string `json:"suggestion,omitempty"`
 	// Message says it in one plain sentence.
 	Message string `json:"message"`
+}
+
+// UnmarshalJSON keeps a numeric Limit exact, as a json.Number: a float64, which it would be otherwise, does not hold integers beyond 2^53.
+func (i *Issue) UnmarshalJSON(b []byte) error {
+	type plain Issue
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	return d.Decode((*plain)(i))
 }
 
 // Issues are all violations of one payload, in a stable order.

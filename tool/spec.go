@@ -127,16 +127,26 @@ func (r *Registry) Lookup(id ID) *Spec { return r.now.Load().byID[id] }
 // IDs lists all tools, sorted.
 func (r *Registry) IDs() []ID { return slices.Clone(r.now.Load().ids) }
 
-// Nearest lists up to three tools whose names are near to id, nearest first.
+// Nearest lists up to three tools whose names are near to id, nearest first. Of a toolset that is there, the tools whose own names are
+// near: a long common beginning makes no two names alike.
 func (r *Registry) Nearest(id ID) []ID {
-	ids := r.now.Load().ids
-	names := make([]string, len(ids))
-	for i, x := range ids {
-		names[i] = string(x)
+	prefix := id.Toolset() + "."
+	var own, all []string
+	for _, x := range r.now.Load().ids {
+		all = append(all, string(x))
+		if name, ok := strings.CutPrefix(string(x), prefix); ok {
+			own = append(own, name)
+		}
 	}
 	var near []ID
-	for _, n := range nearest(string(id), names, 3) {
-		near = append(near, ID(n))
+	if len(own) == 0 {
+		for _, n := range nearest(string(id), all, 3) {
+			near = append(near, ID(n))
+		}
+		return near
+	}
+	for _, n := range nearest(strings.TrimPrefix(string(id), prefix), own, 3) {
+		near = append(near, ID(prefix+n))
 	}
 	return near
 }

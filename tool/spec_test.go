@@ -21,6 +21,12 @@ func TestRegistry(t *testing.T) {
 	if got := r.Nearest("shop.refnud"); len(got) == 0 || got[0] != "shop.refund" {
 		t.Error(got)
 	}
+	if got := r.Nearest("shop.exchange"); len(got) != 0 {
+		t.Errorf("the same toolset alone makes no name alike: %v", got)
+	}
+	if got := r.Nearest("shp.pay"); len(got) == 0 || got[0] != "shop.pay" {
+		t.Error(got)
+	}
 	r.IDs()[0] = "changed"
 	if r.IDs()[0] != "browser.click" {
 		t.Error("a registry can be changed")

@@ -129,7 +129,8 @@ func (a *runAttempt) conclude(r *supervise.Record) (tool.Outcome, error) {
 		return tool.Outcome{Effect: tool.EffectNone, Proof: "The command was not started: " + r.Problem + "."}, nil
 	case r.EndedBy == supervise.EndedLimit:
 		return tool.Outcome{}, &tool.Failed{Failure: tool.Timeout, Dispatched: true,
-			Message: fmt.Sprintf("The command had not ended after %s and was ended, with all that it had started (%s).%s", a.limit(), processes(r.LeftBehind), a.wrote())}
+			Message: fmt.Sprintf("The command had not ended after %s and was ended, with all that it had started (%s).%s"+
+				" Give it more time with timeout_ms; a program that asks, or that goes on until it is ended, needs terminal.open.", a.limit(), processes(r.LeftBehind), a.wrote())}
 	case r.EndedBy == supervise.EndedRequest:
 		return tool.Outcome{}, &tool.Failed{Failure: tool.Cancelled, Dispatched: true, Message: "The command was ended from outside, with everything that it had started." + a.wrote()}
 	}

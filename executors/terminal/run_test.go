@@ -85,7 +85,7 @@ echo $$ > daemon.pid
 while :; do sleep 1000; done
 `)
 	d := b.do("run", args{"command": "(setsid sh -c 'setsid sh daemon.sh & exit' & exit); while [ ! -s daemon.pid ]; do sleep 0.01; done; echo half a word; sleep 1000", "timeout_ms": 1500})
-	d.fails(tool.Timeout, true, "had not ended after 1.5s", "half a word", "(3 processes)")
+	d.fails(tool.Timeout, true, "had not ended after 1.5s", "half a word", "(3 processes)", "terminal.open")
 	if pid := b.read("daemon.pid"); alive(pid) {
 		t.Fatalf("process %s is still there", pid)
 	}

@@ -454,6 +454,8 @@ func (a *sessionAttempt) effect() (delivered, changed bool, proof string) {
 	switch {
 	case !a.dispatched:
 		return false, false, ""
+	case a.act.kind == "open" && a.ended != nil:
+		return true, true, "The session was opened, and its program ended at once with exit code " + strconv.Itoa(a.ended.ExitCode) + "." + a.showed()
 	case a.act.kind == "open":
 		return true, true, "The session was opened."
 	case a.act.kind == "close":
@@ -472,6 +474,14 @@ func (a *sessionAttempt) effect() (delivered, changed bool, proof string) {
 		return true, true, fmt.Sprintf("The terminal took the input, and %d bytes were written since.", a.done.Wrote)
 	}
 	return true, false, "The terminal took the input, and nothing was written since, as where a password is typed."
+}
+
+// showed quotes the last screen of a session that has ended.
+func (a *sessionAttempt) showed() string {
+	if a.ended.Screen == nil || strings.TrimSpace(a.ended.Screen.Text) == "" {
+		return " Its screen was empty."
+	}
+	return fmt.Sprintf(" Its screen ends: %q", clipStart(strings.TrimSpace(a.ended.Screen.Text), maxQuoted))
 }
 
 // closed is the outcome of terminal.close.

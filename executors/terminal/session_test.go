@@ -200,6 +200,16 @@ func TestSessionRollback(t *testing.T) {
 	}
 }
 
+// A program that is not there, or ends at once, leaves no open session; what it said tells why.
+func TestSessionOfAProgramThatEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	d := b.do("open", args{"command": "no-such-program"})
+	if v := d.verdict(); v.Verdict != tool.VerdictFailure || !strings.Contains(d.out.Proof, "exit code 127") || !strings.Contains(d.out.Proof, "no-such-program") {
+		t.Errorf("%s: %s", v.Verdict, d.out.Proof)
+	}
+}
+
 func TestSessionLife(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(o *Options) { o.Limits.Sessions = 2 })
