@@ -55,6 +55,7 @@ var limits = []limit{
 	{what: "runs that have a browser tab at the same time", file: "executors/browser/options.go", pattern: `def\(&o\.MaxSessions, (\d+)\)`},
 	{what: "a tab that is not used may be given up after", file: "executors/browser/options.go", pattern: `o\.IdleTimeout = (\d+) \* time\.Minute`, unit: minutes},
 	{what: "a reaction to an action is waited for, where something listens, for", file: "executors/browser/effect.go", name: "patience", unit: duration},
+	{what: "the answer to what an action made the page send to its server is waited for", file: "executors/browser/settle.go", name: "sendLimit", unit: duration},
 	{what: "a page has to be ready before a target is looked for, within", file: "executors/browser/attempt.go", name: "readyLimit", unit: duration},
 	{what: "a target has to come to rest within", file: "executors/browser/gate.go", name: "gateLimit", unit: duration},
 	{what: "a file that document tools work on", file: "executors/document/options.go", name: "maxFile", unit: bytes},

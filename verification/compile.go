@@ -23,6 +23,7 @@ type Conditions struct {
 	spec      *tool.Spec
 	args      any
 	pre, post []*condition
+	own       int // how many of post are the tool's own; the caller's come behind them
 	needs     tool.Needs
 }
 
@@ -52,7 +53,7 @@ func Compile(spec *tool.Spec, args json.RawMessage, expectations []string) (*Con
 	l := languageOf(spec)
 	own, more := l.own(after)
 	issues = append(issues, more...)
-	c.post = slices.Clone(own)
+	c.post, c.own = slices.Clone(own), len(own)
 	if len(expectations) > MaxExpectations {
 		issues = append(issues, tool.Issue{Path: "/expect", Constraint: "maxItems", Limit: MaxExpectations,
 			Message: fmt.Sprintf("There are %d conditions in expect, more than the %d allowed.", len(expectations), MaxExpectations)})

@@ -17,7 +17,41 @@ import (
 // a failure; otherwise any undecided one, or having none at all, makes it uncertain; otherwise it is a success. The digests of the
 // evidence are left for the caller to fill in.
 func (c *Conditions) Judge(before, after *tool.Evidence, result any) tool.Verification {
-	return c.verify(c.post, newFacts(c.spec, c.args, before, after, result))
+	v := c.verify(c.post, newFacts(c.spec, c.args, before, after, result))
+	if v.Verdict == tool.VerdictUncertain && c.cameTrue(before, v) {
+		for i, check := range v.Checks {
+			if check.Undecided && c.post[i].Expression == reacted {
+				check.Undecided, check.Passed = false, true
+				check.Observed += "; what the caller expects was not so before the action, and is so now"
+				v.Checks[i] = check
+			}
+		}
+		if v.Verdict, v.Explanation = conclude(v.Checks); v.Verdict != tool.VerdictUncertain {
+			v.Confidence = 1
+		}
+	}
+	return v
+}
+
+// reacted is the condition that something changed. On a page that changes by itself the evidence may leave it undecided.
+const reacted = "effect.changed"
+
+// cameTrue reports whether something that the caller expects, and that holds now, did not hold before the action: it came about since. That
+// decides whether something changed where a page that changes by itself cannot tell.
+func (c *Conditions) cameTrue(before *tool.Evidence, v tool.Verification) bool {
+	if before == nil {
+		return false
+	}
+	earlier := newFacts(c.spec, c.args, nil, before, nil)
+	for i := c.own; i < len(c.post); i++ {
+		if !v.Checks[i].Passed || c.post[i].Expression == reacted {
+			continue
+		}
+		if held, err := c.post[i].holds(earlier); err == nil && !held {
+			return true
+		}
+	}
+	return false
 }
 
 // CheckPreconditions evaluates all preconditions over fresh evidence, likewise. Unless the verdict is success, nothing may run. It is

@@ -48,6 +48,8 @@ type attempt struct {
 	shown       []string               // errors that were visible at any look since the dispatch, gone again or not
 	records     map[*page.Frame]report // the latest record of each frame: a document that is replaced takes its own with it
 	otherTab    bool                   // something changed in another tab of the run since the dispatch
+	doubtful    bool                   // all that changed came late, and the page changes by itself
+	watched     bool                   // the answers to what was sent were waited for
 	settled     bool
 	concealed   bool // what the target holds is a secret
 	fixed       bool // the facts come from a reconciliation, and are not weighed again

@@ -95,9 +95,23 @@ func (a *attempt) activate(ctx context.Context) (bool, error) {
 	if err := a.picture(ctx, false); err != nil {
 		return false, err
 	}
+	// Something above the target listens to keys, for a shortcut maybe: Enter may send a message there. So no key is pressed.
+	above, err := a.loc.frame.ListensAbove(ctx, keyTypes)
+	if err != nil || above {
+		var did bool
+		a.sent, a.dispatched = a.tab.Mark(), true
+		if err := a.loc.frame.Eval(ctx, &did, "activate", a.loc.id); err != nil && !page.Moved(err) {
+			return true, err
+		}
+		a.work.sure = did
+		return true, nil
+	}
 	a.sent, a.dispatched = a.tab.Mark(), true
 	return true, a.tab.Press(ctx, a.loc.frame, key)
 }
+
+// keyTypes are the events of keys.
+var keyTypes = set("keydown", "keypress", "keyup")
 
 // mouse clicks at the target. An event that met another element was stopped before the page saw it; then the target is found again.
 func (a *attempt) mouse(ctx context.Context, button string, m page.Modifiers) error {

@@ -25,9 +25,13 @@ import (
 type facts struct {
 	// Delivered: the target received the event. Blocked: the event went elsewhere, and was stopped before the page saw it.
 	Delivered, Blocked bool
-	Mutations          int
-	Requests           int
-	Navigated          bool
+	// Mutations are those that stand, and those that came and went again (Passed).
+	Mutations, Passed int
+	// Requests that the page does not send by itself; Refused of them were answered by an error, or not at all.
+	Requests, Refused int
+	// Unanswered: what the action sent to the server was not answered for as long as it was waited for.
+	Unanswered bool
+	Navigated  bool
 	// Changes are kinds of state that changed without a mutation; Signs are events that tell of a change.
 	Changes, Signs                       []string
 	Dialogs, Popups, Choosers, Downloads int
@@ -53,11 +57,21 @@ func (f facts) reacted() bool {
 		f.Downloads > 0 || f.Pixels > 0
 }
 
+// onlyRefused reports whether all there was are requests that failed, and what the page took back.
+func (f facts) onlyRefused() bool {
+	return f.Refused > 0 && f.Refused == f.Requests && f.Mutations == f.Passed && !f.Navigated && len(f.Changes)+len(f.Signs) == 0 &&
+		f.Dialogs+f.Popups+f.Choosers+f.Downloads == 0 && f.Pixels == 0
+}
+
 // decide says what is known of the effect, and why, in one sentence.
 func (f facts) decide() (effect tool.Effect, changed bool, proof string) {
 	switch {
 	case f.Blocked && !f.reacted():
 		return tool.EffectNone, false, "The event met another element and was stopped before the page saw it."
+	case f.Unanswered:
+		return tool.EffectUnknown, false, fmt.Sprintf("The page sent a request that was not answered within %d s (%s).", int(sendLimit.Seconds()), f.list())
+	case f.onlyRefused():
+		return tool.EffectUnknown, false, "What the page sent was refused, and nothing else came of it: " + f.list() + "."
 	case f.reacted() && !f.Unsure:
 		return tool.EffectConfirmed, true, "The page reacted: " + f.list() + "."
 	case f.reacted():
@@ -100,6 +114,9 @@ func (f facts) list() string {
 	}
 	count(f.Mutations, "change of the DOM", "changes of the DOM")
 	count(f.Requests, "request", "requests")
+	if f.Refused > 0 {
+		w = append(w, fmt.Sprintf("%d of them refused", f.Refused))
+	}
 	names := map[string]string{"form": "a field changed", "storage": "storage changed", "style": "a style sheet changed", "media": "media began or ended",
 		"url": "the address changed", "layer": "a layer opened or closed", "scroll": "the page scrolled", "animation": "an animation began", "focus": "the focus moved to a field", "another tab": "something changed in another tab",
 		"tabs": "tabs changed", "files": "the page took the files"}

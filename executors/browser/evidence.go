@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -251,7 +252,7 @@ func (a *attempt) evidence(o *sight) *tool.Evidence {
 		if f.Blind && !f.Delivered { // nobody knows: a condition that reads it is undecided, not false
 			effect["delivered"] = nil
 		}
-		if f.Blind && !changed {
+		if f.Blind && !changed || f.Unsure && f.reacted() && !f.Unanswered && !f.onlyRefused() {
 			effect["changed"] = nil
 		}
 	}
@@ -268,7 +269,13 @@ func (a *attempt) evidence(o *sight) *tool.Evidence {
 
 // errorsSoFar are the errors that were visible, and the exceptions that were thrown.
 func (a *attempt) errorsSoFar(o *sight) []string {
-	return slices.Concat(a.errorsShown(o), a.tab.Since(a.begun).Exceptions)
+	es := slices.Concat(a.errorsShown(o), a.tab.Since(a.begun).Exceptions)
+	if a.dispatched && a.act.acts() {
+		if status := a.tab.Answered(a.sent); status >= 400 {
+			es = append(es, fmt.Sprintf("The server answered the page that was opened with status %d.", status))
+		}
+	}
+	return es
 }
 
 // errorsShown are the errors that are visible now and, after the dispatch, those that were visible at an earlier look: an error that was

@@ -52,6 +52,8 @@ type found struct {
 	} `json:"beside"`
 
 	frame *page.Frame
+	// said are the names by which the page's DOM called what the accessibility tree found, at another moment.
+	said []string
 }
 
 type holder struct {
@@ -329,6 +331,9 @@ func (a *attempt) crossed(ctx context.Context, chosen found, all []found) error 
 		if match.Choose(q, []match.Candidate{c}, true).Verdict != match.Found {
 			continue
 		}
+		if chosen.said != nil && match.Best(q.Name, chosen.said) == match.None {
+			return errStale // the page has given out the names anew between the two looks
+		}
 		f := a.ambiguity(ctx, []found{chosen, x}, []int{0, 1})
 		f.Message = fmt.Sprintf("One %s is called %q but shows %q, another one shows %q.", chosen.Role, str(a.act.target.Name), chosen.Shown, x.Shown)
 		return f
@@ -407,7 +412,7 @@ func (a *attempt) viaAX(ctx context.Context, fd *finding) (*located, error) {
 			n := byNode[keep[k]]
 			here[k].frame = f
 			here[k].Role = n.Role
-			here[k].Names = []string{n.Name}
+			here[k].Names, here[k].said = []string{n.Name}, here[k].Names
 		}
 		list = append(list, here...)
 	}

@@ -14,15 +14,17 @@ import (
 
 // How long is watched after a dispatch.
 const (
-	firstLook   = 80 * time.Millisecond   // for a reaction, before it is asked whether anything listens
-	typeLook    = 30 * time.Millisecond   // the same for text, whose own effect is seen at once
-	hoverListen = 300 * time.Millisecond  // for pointing, where something listens
-	typeListen  = 150 * time.Millisecond  // for text, where something listens
-	quietAfter  = 16 * time.Millisecond   // a frame without a change, before a reaction counts as complete
-	restLimit   = 5 * time.Second         // for everything to come to rest
-	netLimit    = 3 * time.Second         // for the requests of a reaction
-	recurs      = 1300 * time.Millisecond // to see whether a doubtful change comes again by itself
-	loadLimit   = 20 * time.Second        // for a page that the action opened
+	firstLook    = 80 * time.Millisecond   // for a reaction, before it is asked whether anything listens
+	typeLook     = 30 * time.Millisecond   // the same for text, whose own effect is seen at once
+	hoverListen  = 300 * time.Millisecond  // for pointing, where something listens
+	typeListen   = 150 * time.Millisecond  // for text, where something listens
+	quietAfter   = 16 * time.Millisecond   // a frame without a change, before a reaction counts as complete
+	restLimit    = 5 * time.Second         // for everything to come to rest
+	netLimit     = 3 * time.Second         // for the requests of a reaction
+	recurs       = 1300 * time.Millisecond // to see whether a doubtful change comes again by itself
+	recursSlowly = 2600 * time.Millisecond // the same where all there is came late
+	sendLimit    = 12 * time.Second        // for the answers to what the action sent to the server
+	loadLimit    = 20 * time.Second        // for a page that the action opened
 )
 
 // report is what the page's record says of an action.
@@ -36,6 +38,7 @@ type report struct {
 	Changes   []string       `json:"changes"`
 	Signs     []string       `json:"signs"`
 	Unsure    bool           `json:"unsure"`
+	Doubtful  bool           `json:"doubtful"`
 	Since     float64        `json:"since"`
 	Age       float64        `json:"age"`
 	Changed   bool           `json:"changed"`
@@ -86,17 +89,20 @@ func (a *attempt) remember(reports []framed) []framed {
 // weigh puts what is known into facts.
 func (a *attempt) weigh(reports []framed) facts {
 	f := a.facts // what the watching found out: listeners, pictures
-	f.Mutations, f.Changes, f.Signs, f.Unsure, f.Delivered, f.Blocked = 0, nil, nil, false, false, false
+	f.Mutations, f.Passed, f.Changes, f.Signs, f.Unsure, f.Delivered, f.Blocked = 0, 0, nil, nil, false, false, false
 	news := a.tab.Since(a.sent)
 	caused, sure := a.tab.Caused(a.sent)
-	f.Requests, f.Navigated, f.Dialogs = len(caused), news.Navigations > 0, len(news.Dialogs)
+	f.Requests, f.Refused, f.Navigated, f.Dialogs = len(caused), page.Refused(caused), news.Navigations > 0, len(news.Dialogs)
+	f.Unanswered = a.watched && a.tab.Sending(a.sent) > 0
 	f.Popups, f.Choosers, f.Downloads = news.Popups, news.Choosers, news.Downloads
-	mine, unsure := false, false
+	mine, unsure, doubtful := false, false, false
 	for _, r := range reports {
 		f.Mutations += r.rep.Mutations
+		f.Passed += r.rep.Passed
 		f.Changes = append(f.Changes, r.rep.Changes...)
 		f.Signs = append(f.Signs, r.rep.Signs...)
-		unsure = unsure || r.rep.Unsure
+		unsure = unsure || r.rep.Unsure || r.rep.Doubtful && len(caused) == 0
+		doubtful = doubtful || r.rep.Doubtful
 		f.Blocked = f.Blocked || r.rep.Blocked > 0 && r.rep.Heard["click"] == 0
 		if a.loc == nil || r.frame == a.loc.frame {
 			mine = true
@@ -120,6 +126,7 @@ func (a *attempt) weigh(reports []framed) facts {
 	if a.act.kind == kindUpload && f.Listens && slices.ContainsFunc(reports, func(r framed) bool { return len(r.rep.Files) > 0 }) {
 		f.Changes = append(f.Changes, "files") // they are with what listens, which may read them whenever it likes: given again, they would be there twice
 	}
+	a.doubtful = doubtful
 	if !f.reacted() && a.otherTab {
 		f.Changes, unsure = []string{"another tab"}, true
 	}
@@ -191,9 +198,14 @@ func (a *attempt) watch(ctx context.Context) error {
 	} else {
 		a.otherTab = a.changedElsewhere(ctx)
 	}
+	a.watched = true
 	a.facts = a.weigh(a.collect(ctx))
 	if a.facts.Unsure { // does it come again by itself?
-		if err := a.hold(ctx, recurs); err != nil {
+		wait := recurs
+		if a.doubtful && len(a.call.Args.Expectations()) == 0 { // nothing else will tell
+			wait = recursSlowly
+		}
+		if err := a.hold(ctx, wait); err != nil {
 			return err
 		}
 		was := a.facts
@@ -312,6 +324,17 @@ func (a *attempt) comeToRest(ctx context.Context) error {
 				return err
 			}
 			return nil
+		}
+		if left := sendLimit - time.Since(a.sent.At); left > 0 && a.tab.Sending(a.sent) > 0 { // until it is answered, nothing that the page shows is final
+			if err := a.tab.AwaitAnswers(ctx, a.sent, left); err != nil {
+				return err
+			}
+			// What the answer changes comes with the next task.
+			if err := a.await(ctx, time.Since(a.sent.At)+30*time.Millisecond); err != nil {
+				return err
+			}
+			end = time.Now().Add(restLimit)
+			continue
 		}
 		if a.tab.Busy(a.sent) == 0 {
 			return a.await(ctx, 0)

@@ -51,10 +51,23 @@ func Name(wanted, has string) Rank {
 
 // squeeze trims, and makes every run of spaces one.
 func squeeze(s string) string {
+	s = strings.Map(visible, s)
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '\u200b' || r == '\ufeff' }), " ")
 }
 
-func fold(s string) string { return strings.ToLower(norm.NFKC.String(s)) }
+// visible drops characters that nobody sees: soft hyphens, marks of direction, word joiners.
+func visible(r rune) rune {
+	switch {
+	case r == '\u00ad', r == '\u200e', r == '\u200f', r >= '\u202a' && r <= '\u202e', r == '\u2060', r >= '\u2066' && r <= '\u2069':
+		return -1
+	}
+	return r
+}
+
+// joiners are invisible, too, but some languages and emoji mean something by them.
+var joiners = strings.NewReplacer("\u200c", "", "\u200d", "")
+
+func fold(s string) string { return strings.ToLower(norm.NFKC.String(joiners.Replace(s))) }
 
 // wordAt reports whether w stands between word boundaries.
 func wordAt(before, w, after string) bool {
@@ -63,7 +76,27 @@ func wordAt(before, w, after string) bool {
 	l, _ := utf8.DecodeLastRuneInString(before)
 	r, _ := utf8.DecodeRuneInString(after)
 	inWord := func(a, b rune) bool { return isWord(a) && isWord(b) }
-	return (before == "" || !inWord(l, first)) && (after == "" || !inWord(last, r))
+	return (before == "" || !inWord(l, first)) && (after == "" || !inWord(last, r)) && !continues(w, after) && !continues(before, w)
+}
+
+// continues reports whether a number, or a name such as C++, goes on from one part of a text into the next: v1 is not in v1.2, nor room 1
+// in room 1-2.
+func continues(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	digit := func(c byte) bool { return '0' <= c && c <= '9' }
+	end, rest := a[len(a)-1], strings.TrimPrefix(b, "–")
+	if len(rest) > 0 && strings.ContainsRune(".,:/-", rune(rest[0])) {
+		rest = rest[1:]
+	}
+	if digit(end) && rest != "" && digit(rest[0]) {
+		return true
+	}
+	if a = strings.TrimRight(a, ".,:/-–"); a != "" && digit(a[len(a)-1]) && digit(b[0]) {
+		return true
+	}
+	return (b[0] == '+' || b[0] == '#') && isWord(rune(end)) && len(b) <= 2
 }
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }

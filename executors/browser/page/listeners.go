@@ -17,12 +17,21 @@ const maxAncestors = 40
 // listeners live in another world and are not counted. The node is the one at the point (in the frame's own viewport); a negative point means
 // the one that has the focus.
 func (f *Frame) Listens(ctx context.Context, x, y float64, types map[string]bool) (bool, error) {
+	return f.listens(ctx, chain(x, y), types)
+}
+
+// ListensAbove reports whether anything above the element that has the focus listens to one of the event types, but not the element itself.
+func (f *Frame) ListensAbove(ctx context.Context, types map[string]bool) (bool, error) {
+	return f.listens(ctx, chain(-1, -1)+".slice(1)", types)
+}
+
+func (f *Frame) listens(ctx context.Context, chain string, types map[string]bool) (bool, error) {
 	f.tab.mu.Lock()
 	main, s := f.main, f.session
 	f.tab.mu.Unlock()
 	// The chain is collected without touching anything of the page's: a function of our own text, run in the page's world because
 	// listeners are only told to the world that they belong to.
-	r, err := devtools.Call(ctx, s, runtime.Evaluate, runtime.EvaluateParams{ContextID: main, ObjectGroup: "toolsvc-listeners", Expression: chain(x, y)})
+	r, err := devtools.Call(ctx, s, runtime.Evaluate, runtime.EvaluateParams{ContextID: main, ObjectGroup: "toolsvc-listeners", Expression: chain})
 	if err != nil || r.Result == nil || r.Result.ObjectID == "" {
 		return true, err // not knowing counts as yes: then the watch is long
 	}

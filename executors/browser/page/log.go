@@ -50,6 +50,11 @@ func (r *Request) key() string {
 	return r.Method + " " + u
 }
 
+// reads reports whether the request is made to change nothing on the server.
+func (r *Request) reads() bool {
+	return r.Method == "GET" || r.Method == "HEAD" || r.Method == "OPTIONS"
+}
+
 // log keeps what happened in a tab, with positions that only grow.
 type log struct {
 	requests   []*Request
@@ -260,7 +265,7 @@ func (t *Tab) caused(m Mark) (rs []Request, sure bool) {
 	}
 	young := m.At.Sub(l.arrived) < youngPage
 	for _, r := range l.requests[from:] {
-		n, reads := before[r.key()], r.Method == "GET" || r.Method == "HEAD"
+		n, reads := before[r.key()], r.reads()
 		switch {
 		case r.Document:
 		case n >= 2, reads && after[r.key()] >= 3, r.Method == "WS" && n >= 1:
@@ -272,6 +277,59 @@ func (t *Tab) caused(m Mark) (rs []Request, sure bool) {
 		rs = append(rs, *r)
 	}
 	return rs, sure
+}
+
+// Refused counts the requests that were answered by an error, and those that were to change something and got no answer.
+func Refused(rs []Request) (n int) {
+	for _, r := range rs {
+		if r.Status >= 400 || r.Problem != "" && !r.reads() && r.Type != "ping" {
+			n++
+		}
+	}
+	return n
+}
+
+// Sending counts the requests since a mark that may change something on the server, that the page does not send by itself, and that are not
+// answered yet. A beacon is sent for no answer.
+func (t *Tab) Sending(m Mark) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.sending(m)
+}
+
+func (t *Tab) sending(m Mark) (n int) {
+	rs, _ := t.caused(m)
+	for _, r := range rs {
+		if r.Open && r.Status == 0 && !r.Stream && !r.reads() && r.Type != "ping" {
+			n++
+		}
+	}
+	return n
+}
+
+// AwaitAnswers waits until what was sent since the mark is answered, or another page is being loaded, at most max.
+func (t *Tab) AwaitAnswers(ctx context.Context, m Mark, max time.Duration) error {
+	wait, cancel := context.WithTimeout(ctx, max)
+	defer cancel()
+	if err := t.await(wait, func() bool { return t.sending(m) == 0 || t.frame(t.root).loading }); err != nil && ctx.Err() != nil {
+		return because(ctx, err)
+	}
+	return nil
+}
+
+// Answered is the HTTP status of the page that was opened since the mark; 0 when none was, or it came without one.
+func (t *Tab) Answered(m Mark) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.log.navigations == m.Navigations {
+		return 0
+	}
+	for _, r := range slices.Backward(t.log.requests[min(len(t.log.requests), max(0, m.Requests-t.log.dropped.Requests)):]) {
+		if r.Document && r.frame == t.root && r.loader == t.log.loader {
+			return r.Status
+		}
+	}
+	return 0
 }
 
 // Popup takes note of a window that the page opened.

@@ -1,7 +1,9 @@
 // What an element is called and what it is: roles and accessible names after ARIA in HTML and accname 1.2, as far as a page's DOM
 // tells them. The accessibility source asks Chromium itself; this serves the DOM source, evidence and snapshots.
 
-const norm = s => (s || '').replace(/[\s\u00a0\u200b]+/g, ' ').trim();
+// HIDDEN are characters that nobody sees: soft hyphens, marks of direction, word joiners.
+const HIDDEN = /[\u00ad\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069]+/g;
+const norm = s => (s || '').replace(HIDDEN, '').replace(/[\s\u00a0\u200b]+/g, ' ').trim();
 const clip = (s, n) => s.length > n ? s.slice(0, n) + '…' : s;
 const attr = (e, n) => e.getAttribute ? e.getAttribute(n) : null;
 

@@ -2,7 +2,7 @@
 // the moment of an action it is known which parts change by themselves.
 
 const now = () => performance.now();
-const seen = {started: now(), batches: 0, records: 0, last: 0, lastInput: -1e9, loaded: 0, scrolls: 0}; // last: the latest change that is not noise
+const seen = {started: now(), batches: 0, records: 0, last: 0, lastInput: -1e9, loaded: 0, scrolls: 0, alone: -1e9}; // last: the latest change that is not noise; alone: the latest that neither input nor loading caused
 const history = new WeakMap(); // node → signature → {n, start, last, gap}: how often, and when, something changed there by itself
 const waiting = new Set();     // callbacks after each batch of mutations
 const watched = new WeakSet();
@@ -52,6 +52,7 @@ function batch(records) {
     if (!own && remember(r, t).n < 3) noise = false;
   }
   if (!noise) seen.last = t;
+  if (!own) seen.alone = t;
   for (const f of [...waiting]) f(t);
 }
 
@@ -62,7 +63,7 @@ if (document.readyState === 'complete') seen.loaded = now();
 // Trusted events. The capture listener on the window was here before any script of the page, so it hears them first.
 const POINTER = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'auxclick', 'contextmenu', 'dblclick'];
 const KEYS = ['keydown', 'keypress', 'keyup', 'beforeinput', 'input', 'change', 'submit'];
-const SIGNS = ['scroll', 'toggle', 'play', 'pause', 'seeked', 'ended', 'volumechange', 'fullscreenchange', 'copy', 'cut', 'paste', 'selectstart'];
+const SIGNS = ['scroll', 'toggle', 'play', 'pause', 'seeked', 'ended', 'volumechange', 'fullscreenchange', 'beforeprint', 'copy', 'cut', 'paste', 'selectstart'];
 const guarded = new Set(POINTER);
 for (const type of [...POINTER, ...KEYS]) addEventListener(type, e => {
   if (!e.isTrusted) return;
@@ -75,6 +76,8 @@ for (const type of MOVES) addEventListener(type, e => { if (armed && armed.mode 
 for (const type of DRAGS) addEventListener(type, e => { if (armed && e.isTrusted) armed.hear(e); }, {capture: true, passive: true});
 for (const type of SIGNS) addEventListener(type, e => { if (armed) armed.sign(e); }, {capture: true, passive: true});
 addEventListener('scroll', () => { seen.scrolls++; }, {capture: true, passive: true});
+// A form that is refused by the browser says so in a bubble that is no part of the page.
+addEventListener('invalid', e => { if (armed) armed.refuse(e); }, {capture: true, passive: true});
 addEventListener('hashchange', () => { if (armed) armed.react('the address changed'); }, true);
 
 // still reports whether nothing has changed for so many milliseconds.

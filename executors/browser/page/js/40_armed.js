@@ -46,6 +46,7 @@ class Armed {
     this.blocked = 0;
     this.blockedBy = '';
     this.down = null;             // whether the press was accepted
+    this.withheld = false;        // the click was kept from an element that is not what was meant any more
     this.sync = false;            // inside the task of a delivered event
     this.syncs = 0;               // changes made in that task
     this.first = 0;               // when the first change came
@@ -62,8 +63,11 @@ class Armed {
     this.signs = new Set();
     this.onChange = null;
     this.focus = deepActive();
+    this.refused = [];            // what the browser said of fields that kept a form from being sent
+    this.valid = this.mode === 'key' || this.el && /^(button|link)$/.test(role(this.el)) ? unionAll(FIELDS).slice(0, 500).filter(f => attr(f, 'aria-invalid') !== 'true') : [];
     this.animated = new WeakSet(document.getAnimations ? document.getAnimations() : []);
     this.moves = 0;
+    this.restless = this.at - seen.alone < 10000 || this.at - (seen.loaded || seen.started) < 3000; // a page that changes by itself, or may not have shown yet that it does
     this.held = 0;
     if (this.el) keep(this.el);
   }
@@ -88,7 +92,7 @@ class Armed {
     const path = e.composedPath();
     if (this.guard && guarded.has(e.type) && now() - this.at < 5000) {
       if (this.down && this.mode === 'double' && e.type === 'pointerdown') this.down = this.meant(path); // the second click, too, must reach it
-      if (this.down === null) this.down = e.type === 'pointerdown' || e.type === 'mousedown' ? this.meant(path) : null;
+      if (this.down === null) this.down = e.type === 'pointerdown' || e.type === 'mousedown' ? this.meant(path) && stillMeant(this.el) : null;
       if (this.down === false) {
         e.stopImmediatePropagation();
         e.preventDefault();
@@ -96,6 +100,14 @@ class Armed {
         this.blockedBy = describe(path[0]);
         return;
       }
+    }
+    // Between the press and the click the page may have written another thing's text into the element. What the press itself changed is no such
+    // thing. The click is then withheld, and did not reach its target.
+    if (this.guard && this.down && this.mode === 'mouse' && /up$|^click$/.test(e.type) && !this.syncs && !stillMeant(this.el)) this.withheld = true;
+    if (this.withheld && guarded.has(e.type)) {
+      e.stopImmediatePropagation();
+      e.preventDefault();
+      return;
     }
     this.noteFiles(e, path[0]);
     const mine = this.down || this.meant(path);
@@ -178,6 +190,24 @@ class Armed {
     this.react();
   }
 
+  // refuse takes note of a field that the browser did not accept, where it told the user: it brings the focus there, and shows a bubble.
+  refuse(e) {
+    const f = e.composedPath()[0];
+    if (this.refused.length < 10) setTimeout(() => { if (!e.defaultPrevented && deepActive() === f) this.refused.push(`${describe(f)} was not accepted: ${clip(norm(f.validationMessage), 200)}`); });
+  }
+
+  // refusals are what keeps a form from being sent, in the browser's words or the page's: fields that were called invalid since.
+  refusals() {
+    const out = [...this.refused];
+    for (const f of this.valid) {
+      if (out.length >= 10) break;
+      if (attr(f, 'aria-invalid') !== 'true' || f === this.focus || !visible(stand(f))) continue;
+      const why = norm(byIDs(f, attr(f, 'aria-errormessage') || attr(f, 'aria-describedby') || ''));
+      out.push(`${describe(f)} was not accepted${why ? ': ' + clip(why, 200) : ''}`);
+    }
+    return out;
+  }
+
   source(n, h) { (this.from = this.from || new WeakMap()).set(n, h); }
 
   sign(e) {
@@ -240,10 +270,12 @@ class Armed {
     if (this.moves) changes.push('animation');
     const young = this.at - (seen.loaded || seen.started) < 1500;
     const unsure = n > 0 && late.length > 0 && !this.syncs && !changes.length && !this.signs.size && late.every(h => h.known || young && h.weak);
+    // What came well after the event, on a page that changes by itself, may as well be the page's own, where no request ties it to the event.
+    const doubtful = n > 0 && late.length > 0 && !this.syncs && !changes.length && !this.signs.size && this.restless && this.first - (this.entered || this.at) > 120;
     return {
       call: this.call, heard: this.heard, elsewhere: this.elsewhere, blocked: this.blocked, blockedBy: this.blockedBy,
       mutations: n, passed, sync: this.syncs, cosmetics: this.cosmetics, noise: this.noise, changes, signs: [...this.signs],
-      unsure, since: this.first ? now() - this.first : -1, quiet: this.lastChange ? now() - this.lastChange : -1, age: now() - this.at,
+      unsure, doubtful, since: this.first ? now() - this.first : -1, quiet: this.lastChange ? now() - this.lastChange : -1, age: now() - this.at,
       changed: n > 0 || changes.length > 0 || this.signs.size > 0, files: this.files || [],
       animations: document.getAnimations ? document.getAnimations().filter(a => a.playState === 'running').length : 0,
     };
@@ -271,6 +303,8 @@ class Armed {
     });
   }
 }
+
+const FIELDS = ['input', 'select', 'textarea', '[role=textbox]', '[role=combobox]', '[role=spinbutton]', '[role=radiogroup]', '[role=checkbox]'];
 
 function deepActive() {
   let a = document.activeElement;
@@ -322,7 +356,8 @@ function arm(o) {
 // ready takes the last look at the point and arms in one go. It answers nothing when the element is not there, or covered, any more.
 function ready(o) {
   const p = aim(o.id);
-  if (p) arm(o);
+  if (!p || !stillMeant(alive(element(o.id)))) return null; // its texts are another's by now
+  arm(o);
   return p;
 }
 

@@ -55,28 +55,72 @@ function containers(e) {
   return out;
 }
 
+// wholly makes a test of whether a text has the wanted one in it as whole words, and a number as the whole number: INV-104 is not in INV-1041, nor
+// 1.2 in 1.25. Scripts that put no spaces between words have no such borders.
+const WORDY = /[\p{L}\p{N}_]/u, UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+function wholly(wanted) {
+  const want = tight(wanted);
+  let re = null;
+  try { re = new RegExp([...want].map(c => c.replace(/[.*+?^${}()|[\]\\\/]/g, '\\$&')).join(GAP), 'giu'); } catch { re = null; }
+  return text => {
+    if (typeof text !== 'string' || !want) return false;
+    if (!re) return tight(text) === want;
+    re.lastIndex = 0;
+    for (let m; (m = re.exec(text));) {
+      if (!goesOn(text, m.index) && !goesOn(text, m.index + m[0].length)) return true;
+      re.lastIndex = m.index + 1;
+    }
+    return false;
+  };
+}
+// goesOn reports whether a word or a number goes on across this place of a text.
+function goesOn(text, at) {
+  const a = [...text.slice(Math.max(0, at - 2), at)].pop() || '', b = [...text.slice(at, at + 2)][0] || '';
+  if (!a || !b) return false;
+  if (/\d/.test(a) && /^[.,:/\u2013-]?\d/.test(text.slice(at, at + 2)) || /\d/.test(b) && /\d[.,:/\u2013-]?$/.test(text.slice(Math.max(0, at - 2), at))) return true;
+  return WORDY.test(a) && WORDY.test(b) && !UNSPACED.test(a) && !UNSPACED.test(b);
+}
+
+// What made an element fit a query when it was found, so that it can be seen whether it still does: pages write other texts into the rows and
+// buttons that they have.
+const meantBy = new WeakMap(), besideOf = new WeakMap();
+function stillMeant(e) {
+  const m = e && meantBy.get(e);
+  if (!m) return true;
+  if (m.name && !names(e).some(wholly(m.name))) return false;
+  if (m.within && !containers(e).some(c => m.within(c.name))) return false;
+  if (m.near) {
+    const {x, part, says} = m.near;
+    if (!x.isConnected || !contains(part, e) || !contains(part, x) || !says(x)) return false;
+  }
+  return true;
+}
+
 // besides measures, for all candidates at once, how near a text is to them: of the smallest part of the page that holds the text and any
 // of them, how many it holds (rivals), and how far the text is. The text itself beats a longer one that holds it. Those that no such part
 // holds are not in the answer.
 function besides(list, text) {
-  const want = tight(text), within = new Map(), out = new Map();
+  const want = tight(text), within = new Map(), out = new Map(), has = wholly(text);
   for (const e of list) for (let p = up(e), i = 0; p && i < 40; p = up(p), i++) within.set(p, (within.get(p) || 0) + 1);
   const set = new Set(list), anchors = [];
-  const offer = (x, t) => { if (t.includes(want) && !set.has(x) && anchors.length < 200) anchors.push({x, exact: t === want}); };
+  const offer = (x, s) => { if (!set.has(x) && anchors.length < 200 && has(s)) anchors.push({x, exact: tight(s) === want}); };
+  const given = x => [attr(x, 'aria-label'), attr(x, 'alt'), x.type === 'password' ? '' : x.value].filter(v => typeof v === 'string' && v.length < 400);
+  const ownTexts = x => [...x.childNodes].filter(n => n.nodeType === 3).map(n => n.data);
   for (const root of roots()) {
     const w = document.createTreeWalker(root, NodeFilter.SHOW_TEXT), done = new Set();
     for (let t = w.nextNode(); t; t = w.nextNode()) {
       let x = t.parentElement;
+      if (x && t.data.length < 400 && !/^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE)$/.test(x.tagName)) offer(x, t.data); // by itself: other texts may follow it without a space
       for (let i = 0; x && i < 3 && !done.has(x); x = x.parentElement, i++) {
         done.add(x);
         const s = x.textContent;
         if (s.length > 400 || /^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE)$/.test(x.tagName)) break;
-        const f = tight(s);
-        if (f.includes(want)) { offer(x, f); break; }
+        offer(x, s);
       }
     }
-    for (const x of root.querySelectorAll('[aria-label],input,textarea,img[alt]')) for (const v of [attr(x, 'aria-label'), attr(x, 'alt'), x.type === 'password' ? '' : x.value]) if (typeof v === 'string' && v.length < 400) offer(x, tight(v));
+    for (const x of root.querySelectorAll('[aria-label],input,textarea,img[alt]')) for (const v of given(x)) offer(x, v);
   }
+  const says = x => has(x.textContent) || ownTexts(x).some(has) || given(x).some(has);
   for (const {x, exact} of anchors) {
     if (!visible(x)) continue;
     const box = x.getBoundingClientRect();
@@ -89,7 +133,7 @@ function besides(list, text) {
         const b = e.getBoundingClientRect();
         const dx = Math.max(b.left - box.right, box.left - b.right, 0), dy = Math.max(b.top - box.bottom, box.top - b.bottom, 0);
         const m = {rivals, distance: Math.round(Math.hypot(dx, dy * 2)), exact}, old = out.get(e);
-        if (!old || m.exact && !old.exact || m.exact === old.exact && (m.rivals < old.rivals || m.rivals === old.rivals && m.distance < old.distance)) out.set(e, m);
+        if (!old || m.exact && !old.exact || m.exact === old.exact && (m.rivals < old.rivals || m.rivals === old.rivals && m.distance < old.distance)) { out.set(e, m); besideOf.set(e, {x, part: p, says}); }
       }
       break;
     }
@@ -131,27 +175,33 @@ function reachable(e) {
 
 // candidate describes an element as far as choosing needs it. details adds what tells it apart in words, for a few.
 function candidate(e, q, near) {
+  const called = names(e), held = q && q.within ? containers(e) : [], inside = q && q.within ? wholly(q.within) : null;
+  meantBy.set(e, {
+    name: q && q.name && called.some(wholly(q.name)) ? q.name : '', within: inside && held.some(c => inside(c.name)) ? inside : null,
+    near: near && near.get(e) ? besideOf.get(e) : null,
+  });
   return {
-    id: number(keep(e)), role: role(e), names: names(e), tag: e.tagName.toLowerCase(), interactive: interactive(e), clickable: clickable(e),
+    id: number(keep(e)), role: role(e), names: called, tag: e.tagName.toLowerCase(), interactive: interactive(e), clickable: clickable(e),
     shown: editable(e) || e.tagName === 'SELECT' ? '' : clip(norm(e.innerText), 200), editable: editable(e), visible: seeable(e), enabled: enabled(e),
-    words: describe(e), box: boxOf(e), at: now(), beside: near ? near.get(e) || null : null, within: q && q.within ? containers(e) : [],
+    words: describe(e), box: boxOf(e), at: now(), beside: near ? near.get(e) || null : null, within: held,
   };
 }
 
 const details = ids => ids.map(i => { const e = element(i); return e ? {id: i, within: containers(e), near: nearText(e), path: path(e)} : {id: i, within: [], near: '', path: ''}; });
 
-const tight = s => (s || '').replace(/[\s\u00a0\u200b]+/g, '').toLowerCase(); // texts are compared without spaces: block elements part words without any
+const tight = s => (s || '').replace(/[\s\u00a0\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069]+/g, '').toLowerCase(); // texts are compared without spaces: block elements part words without any
 const GATHERED = ['button', 'a', 'area', 'input', 'select', 'textarea', 'summary', 'option', 'label', 'img', 'iframe', 'canvas', '[role]', '[contenteditable]', '[onclick]', '[onmousedown]',
   '[onpointerdown]', '[tabindex]', '[aria-label]', '[aria-labelledby]', '[title]', '[alt]', '[placeholder]'];
 const MAX_GATHERED = 3000, MAX_PARTIAL = 40;
 
 // gather returns the elements that a query may mean, in document order: all whose text or label is the wanted one, and some that hold it.
 // It errs on the side of too many.
+const GAP = '[\\s\\u00ad\\u200b-\\u200f\\u202a-\\u202e\\u2060\\u2066-\\u2069]*'; // what may stand between two characters without parting a word
 // sieve is a quick test that every text passes which tight would make hold the wanted one. Most texts of a page fail it, and are not looked at
 // any further.
 function sieve(want) {
   if (want.length > 200 || /[\u0130\u0131\u0307\u017f\u212a\u212b]/.test(want)) return {test: () => true}; // letters whose case is not one to one
-  try { return new RegExp([...want].map(c => c.replace(/[.*+?^${}()|[\]\\\/]/g, '\\$&')).join('[\\s\\u200b]*'), 'iu'); } catch { return {test: () => true}; }
+  try { return new RegExp([...want].map(c => c.replace(/[.*+?^${}()|[\]\\\/]/g, '\\$&')).join(GAP), 'iu'); } catch { return {test: () => true}; }
 }
 
 // scopes are the parts of the page that may be what is called so, found from their names; more than they are, never fewer. An empty list says

@@ -76,7 +76,15 @@ function layerOf(hit, e) {
   return layer;
 }
 // passing reports whether what is in the way may go by itself: a veil that says that the page is at work holds nothing to act on.
+// notice reports a small layer that tells of something and goes by itself.
+const NOTICE = /toast|snack-?bar|notistack|sonner|growl/i, CLOSES = /^(close|dismiss|close (notification|message|this)|×|✕|✖|x|닫기|閉じる)$/i;
+function notice(layer) {
+  const b = layer.getBoundingClientRect();
+  return b.width * b.height < innerWidth * innerHeight / 4 && !layer.matches('dialog,[role=dialog],[role=alertdialog],[aria-modal=true]') &&
+    NOTICE.test([layer.id, attr(layer, 'class') || '', layer.localName].join(' '));
+}
 function passing(hit, e) {
+  if (notice(layerOf(hit, e))) return true;
   const acts = 'a[href],button,input,select,textarea,summary,[tabindex],[role=button],[role=link],[role=listbox],[role=option],[role=dialog],[role=alertdialog],[aria-modal=true],dialog';
   const layer = layerOf(hit, e);
   return !layer.matches(acts) && !layer.querySelector(acts) && !queryAll('dialog[open],[role=dialog],[role=alertdialog],[aria-modal=true]').some(visible);
@@ -99,6 +107,10 @@ function coverOf(hit, e) {
   const all = scope === layer ? words : clip(norm(scope.id + ' ' + textOf(scope)), 3000);
   if (COOKIE.test(all)) kind = 'cookie banner';
   else if (NEWSLETTER.test(all) && !/password|log ?in|checkout|pay/i.test(all)) kind = 'newsletter popup';
+  if (!kind && notice(layer)) {
+    const c = [...layer.querySelectorAll('button,a,[role=button]')].filter(visible).find(c => CLOSES.test(norm(name(c))));
+    if (c) return {words: describe(layer), kind: 'notice', close: number(keep(c)), control: describe(c)};
+  }
   if (kind) {
     const cs = [...scope.querySelectorAll('button,a,[role=button],input[type=button],input[type=submit]')].filter(visible).filter(c => REFUSE.test(norm(name(c))) || REFUSE.test(norm(c.textContent)));
     const rank = c => /reject|declin|refus|deny|거부|拒否/i.test(name(c)) ? 0 : /necessary|essential|required|필수|必要/i.test(name(c)) ? 1 : 2;

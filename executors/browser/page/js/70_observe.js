@@ -56,14 +56,30 @@ function target(id, wanted, append) {
   const custom = opts.length ? [] : queryIn(e, '[role=option][aria-selected=true],[role=treeitem][aria-selected=true],[role=option][aria-checked=true]');
   const picked = role(e) === 'radiogroup' || e.tagName === 'FIELDSET' ? [...e.querySelectorAll('input[type=radio],[role=radio]')].filter(checkedOf) : [];
   custom.push(...picked);
-  const shown = listTrigger(e) ? [shownText(e)] : attr(e, 'role') === 'combobox' && 'value' in e ? [e.value] : [];
+  const shown = listTrigger(e) ? [shownText(e), shownText(e).replace(/^[^:：]{1,60}[:：]\s*/, '')] : // “Genre: Jazz” shows Jazz
+    attr(e, 'role') === 'combobox' && 'value' in e ? [e.value] : [];
   return {
-    concealed: conceals(e), entered: typeof wanted === 'string' && editable(e) && (append ? fieldText(e).endsWith(wanted) : fieldText(e) === wanted),
+    concealed: conceals(e), entered: typeof wanted === 'string' && editable(e) && (append ? fieldText(e).endsWith(wanted) : entered(fieldText(e), wanted, e)),
     exists: true, visible: visible(stand(e)), enabled: enabled(e), focused: focusedOf(e), checked: checkedOf(e) || false,
     selected: opts.length ? opts.map(o => o.value) : custom.map(o => attr(o, 'data-value') || (o.type === 'radio' ? o.value : norm(o.textContent))),
     selected_labels: opts.length ? opts.map(o => norm(o.label)) : (custom.length ? custom.map(o => name(o) || norm(o.textContent)) : []).concat(shown).filter(Boolean),
     expanded: expandedOf(e) || false, pressed: flag(e, 'aria-pressed') || false, value: conceals(e) ? '' : valueOf(e) || '', text: shownText(e), name: name(e), role: role(e), editable: editable(e),
   };
+}
+// entered reports whether a field holds what was typed, in the field's own form: without spaces around it, in capitals or small letters
+// throughout, with the separators of a telephone number or a date, with a currency's sign and separated thousands. Nothing that has a meaning
+// may be missing, added or changed.
+function entered(has, wanted, e) {
+  if (has === wanted) return true;
+  const w = wanted.trim(), h = has.trim();
+  if (!w || !h || e.type === 'password' || conceals(e)) return false;
+  if (h === w || h === w.toUpperCase() || h === w.toLowerCase()) return true;
+  const bare = s => s.replace(/[\s()/-]/g, '');
+  if (/^\+?\d{6,}$/.test(bare(w)) && bare(h) === bare(w) && /^-/.test(h) === /^-/.test(w)) return true;
+  if (!/^-?\d+(\.\d+)?$/.test(w)) return false;
+  const m = /^(-?)[$€£¥₩]?\s?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?\s?[$€£¥₩]?$/.exec(h);
+  const grouped = !!m && m[2].includes(','), sign = /[$€£¥₩]/.test(h);
+  return !!m && (sign || grouped && /^(en|ja|ko|zh)?\b/i.test(document.documentElement.lang)) && m[1] + m[2].replace(/,/g, '') + (m[3] || '') === w;
 }
 const listTrigger = e => e.tagName !== 'SELECT' && (attr(e, 'role') === 'combobox' || attr(e, 'aria-haspopup') === 'listbox') && e.tagName !== 'INPUT';
 const queryIn = (e, s) => { const ids = attr(e, 'aria-controls') || attr(e, 'aria-owns'); const c = ids && document.getElementById(ids); return [...e.querySelectorAll(s), ...(c ? c.querySelectorAll(s) : [])]; };
@@ -145,6 +161,9 @@ function observe(o) {
   const errors = [];
   for (const e of list) { if (attr(e, 'role') !== 'alert') continue; const t = clip(norm(textOf(e)), 500); if (t && painted(e) && !errors.includes(t)) errors.push(t); if (errors.length >= MAX_LIST) break; }
   for (const d of dialogs) if (d.error && !errors.includes(d.text)) errors.push(d.text);
+  if (armed && !o.mark) for (const t of armed.refusals()) if (!errors.includes(t)) errors.push(t);
+  const down = errorPage();
+  if (down) errors.push(down);
   return {
     url: location.href, title: document.title, ready: document.readyState === 'complete', state: document.readyState,
     modals: dialogs.map(d => ({name: d.name, text: d.text, error: d.error, id: d.id})), errors,
@@ -155,6 +174,17 @@ function observe(o) {
     effect: armed ? armed.report() : null,
     secret: !!o.picture && revealed(), stamp: stamp(),
   };
+}
+
+// errorPage is what a short page calls itself whose title or only heading says nothing but that a service failed: servers show such pages with
+// status 200, too.
+const SERVICE_ERROR = /^((oops|sorry|whoops)[,!.: ]*)?((4\d\d|50\d)\b.{0,40}|(the )?(service|server|site|page) (is )?((temporarily|currently) )?(unavailable|not found|down)|internal server error|server error|bad gateway|gateway time-?out|(an? )?(unexpected |internal |application )?error( (has )?occurred)?|something went wrong|access denied|forbidden|일시적인 오류가 발생했습니다|서비스를 사용할 수 없습니다|サービスを利用できません|エラーが発生しました)[.!…]*$/i;
+function errorPage() {
+  if (window !== top || !document.body) return '';
+  const hs = document.querySelectorAll('h1');
+  const said = document.title.split(/\s[-–—|·:]\s/).concat(hs.length === 1 && visible(hs[0]) ? [hs[0].textContent] : []).map(norm);
+  const s = said.find(t => t.length < 80 && SERVICE_ERROR.test(t));
+  return s && document.body.textContent.length < 3000 ? `The page says: “${s}”` : '';
 }
 
 // stamp changes with what is known to change the looks of the page.

@@ -135,6 +135,7 @@ function setOptions(id, indexes) {
 function keyFor(id, focusOnly) {
   const e = alive(element(id));
   if (!e || !e.isConnected) return {failure: 'stale'};
+  if (!focusOnly && !stillMeant(e)) return {failure: 'stale'};
   const r = role(e), native = /^(BUTTON|A|INPUT|SUMMARY|SELECT|TEXTAREA|AREA)$/.test(e.tagName);
   e.focus({preventScroll: true});
   const focused = focusedOf(e);
@@ -147,6 +148,15 @@ function keyFor(id, focusOnly) {
     else if (/^(button|menuitem|tab|option)$/.test(r)) key = 'Enter';
   }
   return {focused, key};
+}
+
+// activate clicks the element as its own method does, without a mouse and without keys.
+function activate(id) {
+  const e = alive(element(id));
+  if (!e || !e.isConnected || !e.click) return false;
+  if (armed) armed.enter();
+  e.click();
+  return true;
 }
 
 // blurTo gives the focus back.
