@@ -86,7 +86,7 @@ func (c Case) URL(origin, session string) string {
 
 // Cases lists all cases, in the order of the failure catalogue. The slice is the caller's own.
 func Cases() []Case {
-	return slices.Concat(notFound, wrongTarget, covered, unstable, noEffect, verification, places, forms, pointing, navigation, around, orders)
+	return slices.Concat(notFound, wrongTarget, covered, unstable, noEffect, verification, places, forms, pointing, navigation, around, orders, apps)
 }
 
 // Lookup finds a case by name, among Cases and PlayerCases.

@@ -144,6 +144,46 @@ func unreachable(p *tab) {
 }
 
 var drills = map[string]drill{
+	// What applications do.
+	"longer-near":        {fault: all(same("button", "Delete", 3), wrongly(`document.querySelector("button")`)), solve: nothing},
+	"longer-number":      {fault: all(unseen("button", "Open draft 1"), wrongly(`document.querySelector(".row button")`)), solve: nothing},
+	"recycled-rows":      {fault: recycled, solve: atRest(`[...document.querySelectorAll("tr")].find((r) => r.cells[0].textContent === "T-13").querySelector("button")`)},
+	"recycled-names":     {fault: recycled, solve: atRest(`[...document.querySelectorAll("#named button")].find((b) => b.textContent === "Close T-13")`)},
+	"optimistic":         {fault: takenBack, solve: takenBack},
+	"optimistic-slow":    {fault: takenBack, solve: takenBack},
+	"optimistic-unasked": {fault: takenBack, solve: takenBack},
+	"refused-silently":   {fault: all(clicks(`$("like")`), func(p *tab) { p.noted("taken back"); p.wants(0, 0, 0) }), solve: all(clicks(`$("like")`), func(p *tab) { p.noted("taken back") })},
+	"form-bubble":        {fault: lost(`$("send")`, "refused"), solve: clicks(`$("send")`)},
+	"form-inline":        {fault: lost(`$("send")`, "refused"), solve: clicks(`$("send")`)},
+	"service-error": {fault: func(p *tab) {
+		p.clickOn(`$("open")`)
+		p.until(`document.title.startsWith("Service unavailable") && performance.getEntriesByType("navigation")[0].responseStatus === 200`)
+	}, solve: nothing},
+	"covered-toast": {fault: takenBy(`$("save")`, "toast"), solve: all(clicks(`$("x")`), clicks(`$("save")`))},
+	"enter-shortcut": {fault: func(p *tab) {
+		p.clickOn(`$("attach")`)
+		p.noted("click ignored")
+		p.press("Enter")
+		p.until("__truth.wrong === 1")
+	}, solve: all(clicks(`$("attach")`), clicks(`$("attach")`))},
+	"print": {fault: unchanged(`$("print")`), solve: clicks(`$("print")`)},
+	"listbox-labelled": {fault: func(p *tab) {
+		p.clickOn(`$("genre")`)
+		p.clickOn(`document.querySelector("[role=option]")`)
+		p.until(`$("genre").textContent === "Genre: Jazz fusion" && __truth.wrong === 1`)
+	},
+		solve: func(p *tab) { p.clickOn(`$("genre")`); p.clickOn(`document.querySelectorAll("[role=option]")[1]`) }},
+	"soft-hyphen": {fault: func(p *tab) {
+		p.eval(`if ($("publish").textContent === "Veröffentlichen") throw Error("the label is as it looks")`, nil)
+	}, solve: clicks(`$("publish")`)},
+	"capitals": {fault: func(p *tab) { p.typeInto(`$("code")`, "save10"); p.until(`$("code").value === "SAVE10"`) }, solve: func(p *tab) { p.typeInto(`$("code")`, "save10") }},
+	"cents":    {fault: func(p *tab) { p.typeInto(`$("amount")`, "12345"); p.until(`$("amount").value === "123.45"`) }, solve: nothing},
+	"order-patient": {faultAt: "/c/order?mode=slow&delay=20000", fault: func(p *tab) {
+		p.clickOn(`$("order")`)
+		p.booked(1)
+		p.eval(`if (document.body.innerText.includes("placed")) throw Error("confirmed at once")`, nil)
+	}, solve: ordered},
+
 	// Not found at first.
 	"late":          {faultAt: "/c/late?delay=30000", fault: unseen("button", "Play"), solve: afterwards(`document.querySelector("#slot button")`, `document.querySelector("#slot button")`)},
 	"late-never":    {fault: all(func(p *tab) { p.until("performance.now() > 1500") }, unseen("button", "Play")), solve: nothing},

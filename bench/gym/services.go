@@ -62,6 +62,13 @@ func (g *Gym) services() {
 		_, _ = w.Write([]byte("Harbor Shop\nOrder H-2041\nLow Tide Sessions, vinyl: 24.00 EUR\n"))
 	})
 
+	g.mux.HandleFunc("POST /api/likes", func(w http.ResponseWriter, r *http.Request) { // refused, always
+		if late(r) {
+			g.books.record(session(r), "note", "refused a like")
+			answer(w, http.StatusInternalServerError, map[string]string{"error": "likes are closed"})
+		}
+	})
+
 	g.mux.HandleFunc("POST /api/orders", g.takeOrder)
 	g.mux.HandleFunc("GET /api/truth", func(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusOK, g.Truth(session(r)))
