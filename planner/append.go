@@ -23,8 +23,12 @@ const MaxAppend = 100
 // and the error is a *[PlanError] with all mistakes of all calls. With an idempotency key, a repeated Append returns the calls of the first
 // one and appends what that one did not come to; the same key with other calls is store.ErrKeyReused.
 //
-// When a call is refused behind others that were accepted, the error says how many were: [ErrRunFull], [ErrRunEnded], [ErrUnavailable].
+// When a call is refused behind others that were accepted, the error says how many were: [ErrRunFull], [ErrRunEnded], [ErrUnavailable]. With [ErrNoRoom]
+// none was.
 func (s *Service) Append(ctx context.Context, runID string, reqs []tool.Request, idempotencyKey string) (callIDs []string, err error) {
+	if err := s.room(); err != nil {
+		return nil, err
+	}
 	st, err := s.State(ctx, runID)
 	if err != nil {
 		return nil, err

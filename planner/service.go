@@ -21,6 +21,8 @@ import (
 var (
 	// ErrUnavailable: Temporal cannot be reached; nothing was accepted.
 	ErrUnavailable = errors.New("Temporal cannot be reached; nothing was accepted")
+	// ErrNoRoom: what is accepted could not be kept; nothing was accepted.
+	ErrNoRoom = errors.New("there is no room to keep runs; nothing was accepted")
 	// ErrInterrupted: the call may have been accepted, and Temporal was lost before its result came. The run goes on.
 	ErrInterrupted = errors.New("Temporal was lost before the result came; the call may go on, so look at its run before repeating it")
 	// ErrUnknownRun: there is no such run.
@@ -71,6 +73,8 @@ type Service struct {
 	Offers func(callID string) bool
 	// RunURL leads to a run in Temporal's UI; nil when there is none.
 	RunURL func(workflowID string) string
+	// Room is asked before anything is accepted: its error says that it could not be kept. nil always has room.
+	Room func() error
 	// Watcher sees calls come and go; nil when nobody does.
 	Watcher CallWatcher
 }
@@ -89,8 +93,23 @@ func (s *Service) Prepare(req tool.Request, lang string) (step Step, rejected *t
 	return prepareStep(s.Registry, s.Executors, req, lang)
 }
 
-// Start starts a run. The same RunID again joins the run that is there.
+// room is nil when a call can be kept. Without asking, a call would wait for a Temporal that cannot write, until nobody knows any more
+// whether it was accepted.
+func (s *Service) room() error {
+	if s.Room == nil {
+		return nil
+	}
+	if err := s.Room(); err != nil {
+		return fmt.Errorf("%w: %w", ErrNoRoom, err)
+	}
+	return nil
+}
+
+// Start starts a run. The same RunID again joins the run that is there. Errors: [ErrNoRoom], [ErrUnavailable], [ErrRunEnded].
 func (s *Service) Start(ctx context.Context, in Input) error {
+	if err := s.room(); err != nil {
+		return err
+	}
 	in.Steps = slices.Clone(in.Steps)
 	for i, st := range in.Steps {
 		var err error
@@ -150,6 +169,9 @@ func (s *Service) CallIn(ctx context.Context, req tool.Request, lang string, sin
 			return rejected, err
 		}
 		step = draftOf(s.Registry.Lookup(req.Tool), req, rejected)
+	}
+	if err := s.room(); err != nil {
+		return nil, err
 	}
 	if req.RunID == "" {
 		req.RunID = tool.NewRunID()

@@ -136,6 +136,7 @@ func TestRefusals(t *testing.T) {
 		"run ended":               {planner.ErrRunEnded, kindRunEnded, codes.FailedPrecondition, "Name another run, or none."},
 		"run full":                {planner.ErrRunFull, kindRunFull, codes.ResourceExhausted, "wait until some have ended"},
 		"unavailable":             {fmt.Errorf("%w: %s", planner.ErrUnavailable, secret), kindUnavailable, codes.Unavailable, "Nothing was accepted"},
+		"no room":                 {fmt.Errorf("%w: %s", planner.ErrNoRoom, secret), kindNoRoom, codes.Unavailable, "disk that keeps the runs is full"},
 		"any other":               {errors.New(secret), kindInternal, codes.Internal, "look at the state before calling again"},
 		"nothing at all":          {nil, kindInternal, codes.Internal, "look at the state before calling again"},
 	}

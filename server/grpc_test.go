@@ -102,7 +102,7 @@ func TestHealthFollowsReadiness(t *testing.T) {
 func TestWhyNotReady(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"Temporal, which": planner.ErrUnavailable, "Temporal, which keeps": context.DeadlineExceeded, "stopping": errStopping, "Something": errors.New("x"),
+		"Temporal, which": planner.ErrUnavailable, "Temporal, which keeps": context.DeadlineExceeded, "stopping": errStopping, "is full": planner.ErrNoRoom, "Something": errors.New("x"),
 	} {
 		if got := whyNotReady(err); !strings.Contains(got, want) {
 			t.Errorf("%v: %q", err, got)

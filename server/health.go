@@ -49,10 +49,15 @@ func (s *Server) askReady(ctx context.Context) error {
 	return s.ready(ctx)
 }
 
+// noRoom says to callers what toolsvc doctor says to the operator, without naming folders.
+const noRoom = "The disk that keeps the runs is full. Calls are refused until its operator has made room."
+
 func whyNotReady(err error) string {
 	switch {
 	case errors.Is(err, planner.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		return "Temporal, which keeps the runs, cannot be reached. Calls are refused until it is back."
+	case errors.Is(err, planner.ErrNoRoom):
+		return noRoom
 	case errors.Is(err, errStopping):
 		return "toolsvc is stopping."
 	}

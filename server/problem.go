@@ -35,6 +35,7 @@ var (
 	kindTooManyCalls     = kind{code: "too_many_calls", title: "Too many calls at once", status: http.StatusTooManyRequests, retryAfter: 1}
 	kindUnavailable      = kind{code: "unavailable", title: "Temporal is unavailable", status: http.StatusServiceUnavailable, retryAfter: 5}
 	kindStopping         = kind{code: "unavailable", title: "toolsvc is stopping", status: http.StatusServiceUnavailable, retryAfter: 5}
+	kindNoRoom           = kind{code: "unavailable", title: "No room to keep runs", status: http.StatusServiceUnavailable, retryAfter: 60}
 	kindInternal         = kind{code: "internal", title: "Internal fault", status: http.StatusInternalServerError}
 	kindForbidden        = kind{code: "forbidden", title: "Forbidden", status: http.StatusForbidden}
 	kindUnknownCall      = kind{code: "unknown_call", title: "Unknown call", status: http.StatusNotFound}

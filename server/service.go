@@ -136,6 +136,8 @@ func refusalOf(ctx context.Context, req tool.Request, err error) *refusal {
 		return refuse(ctx, kindRunEnded, fmt.Sprintf("The run %q has ended and takes no more calls. Nothing was called. Name another run, or none.", clip(req.RunID)))
 	case errors.Is(err, planner.ErrRunFull):
 		return refuse(ctx, kindRunFull, fmt.Sprintf("Too many calls wait in the run %q. Nothing was called; wait until some have ended.", clip(req.RunID)))
+	case errors.Is(err, planner.ErrNoRoom):
+		return refuse(ctx, kindNoRoom, noRoom+" Nothing was accepted; send the same request again later.")
 	case errors.Is(err, planner.ErrUnavailable):
 		return refuse(ctx, kindUnavailable, "Temporal, which keeps the runs, cannot be reached. Nothing was accepted; send the same request again later.")
 	}

@@ -177,7 +177,7 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.Service = &planner.Service{Sealer: sealer, Client: s.Client.Client, Registry: reg, Executors: executors, Keys: s.Store, Log: s.Store, HasModel: model != nil, RunURL: runURL, Watcher: o.Telemetry}
+	s.Service = &planner.Service{Sealer: sealer, Client: s.Client.Client, Registry: reg, Executors: executors, Keys: s.Store, Log: s.Store, HasModel: model != nil, RunURL: runURL, Room: s.Store.Room, Watcher: o.Telemetry}
 	if o.Caller != nil {
 		s.Service.Offers = o.Caller.Offers
 	}
@@ -262,7 +262,12 @@ func (s *Stack) reachTemporal(ctx context.Context, o Options) error {
 }
 
 // Ready returns nil when calls can be made.
-func (s *Stack) Ready(ctx context.Context) error { return s.Client.Ping(ctx) }
+func (s *Stack) Ready(ctx context.Context) error {
+	if err := s.Store.Room(); err != nil {
+		return fmt.Errorf("%w: %w", planner.ErrNoRoom, err)
+	}
+	return s.Client.Ping(ctx)
+}
 
 // Failed delivers the error that ends an embedded Temporal; it never delivers with a given one.
 func (s *Stack) Failed() <-chan error { return s.failed }

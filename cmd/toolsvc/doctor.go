@@ -2,15 +2,19 @@ package main
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"toolsvc/executors/browser/chromium"
 	"toolsvc/executors/browser/vision/ocr"
+	"toolsvc/store"
 	"toolsvc/temporalclient"
 )
 
@@ -32,10 +36,12 @@ type finding struct {
 func (c *doctorCmd) Run(ctx context.Context, common *Common, std streams) error {
 	found := []finding{
 		stateFinding(common.StateDir),
+		storeFinding(ctx, common),
+		workspaceFinding(common.workspace()),
 		chromiumFinding(ctx, common.Chromium),
 		ocrFinding(),
 		temporalFinding(ctx, common),
-		{What: "Model", OK: true, Found: "none in this version: everything deterministic works; what needs a model is left out"},
+		modelFinding(common),
 	}
 	healthy := true
 	for _, f := range found {
@@ -79,11 +85,70 @@ func stateFinding(dir string) finding {
 			}
 		}
 	}
-	if err != nil {
+	if err == nil {
+		err = store.RoomIn(dir)
+	}
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, store.ErrDiskFull):
+		f.Found, f.Fix = err.Error(), "free some space on the disk of "+dir+", or keep less: --keep-runs, --keep-artifacts"
+	case err != nil:
 		f.Found, f.Fix = err.Error(), "give a directory that you may write to: --state-dir, or TOOLSVC_STATE_DIR"
+	default:
+		f.OK = true
+	}
+	return f
+}
+
+// storeLimit bounds how long PostgreSQL is waited for.
+const storeLimit = 10 * time.Second
+
+// storeFinding reaches a shared store, without changing its schema; the one of the state directory is opened by whoever uses it.
+func storeFinding(ctx context.Context, common *Common) finding {
+	f := finding{What: "Store", Needed: true}
+	if common.Store == "" {
+		f.OK, f.Found = true, "a file in the state directory"
 		return f
 	}
-	f.OK = true
+	ctx, cancel := context.WithTimeout(ctx, storeLimit)
+	defer cancel()
+	db, err := sql.Open("pgx", common.Store) // the driver that package store registers
+	if err == nil {
+		err = errors.Join(db.PingContext(ctx), db.Close())
+	}
+	if err != nil {
+		f.Found, f.Fix = "PostgreSQL cannot be used: "+err.Error(), "see that it runs, and that TOOLSVC_STORE is right"
+		return f
+	}
+	f.OK, f.Found = true, "PostgreSQL, reached"
+	return f
+}
+
+func workspaceFinding(dir string) finding {
+	f := finding{What: "Workspace", OK: true, Found: dir}
+	if dir == "" {
+		f.Found = "none: the terminal and document tools are left out"
+		return f
+	}
+	if entries, err := os.Open(dir); err != nil {
+		f.OK, f.Needed, f.Found, f.Fix = false, true, err.Error(), "name a folder that is there with --workspace, or none"
+	} else if err := entries.Close(); err != nil {
+		f.OK, f.Found = false, err.Error()
+	}
+	return f
+}
+
+func modelFinding(common *Common) finding {
+	f := finding{What: "Model", OK: true}
+	switch {
+	case common.GeminiURL != "":
+		f.Found = "Gemini at " + common.GeminiURL
+	case os.Getenv("GOOGLE_GEMINI_BASE_URL") != "":
+		f.Found = "Gemini at " + os.Getenv("GOOGLE_GEMINI_BASE_URL")
+	case os.Getenv("GEMINI_API_KEY") != "" || os.Getenv("GOOGLE_API_KEY") != "":
+		f.Found = "Gemini, with the key of the environment; it was not asked"
+	default:
+		f.Found = "none: everything deterministic works. GEMINI_API_KEY adds goals, agents, repair and verification by a model"
+	}
 	return f
 }
 

@@ -128,6 +128,10 @@ func TestDoctorFindsWhatIsMissing(t *testing.T) {
 	if status != 0 || !strings.Contains(out, "Chromium") || strings.Contains(out, "missing  Chromium") {
 		t.Errorf("status %d: %s", status, out)
 	}
+	status, out, _ = invoke(t, "--state-dir", t.TempDir(), "--workspace", "/nowhere", "--store", "postgres://u:secret@127.0.0.1:1/x", "doctor")
+	if status != exitInfrastructure || !strings.Contains(out, "missing  Workspace") || !strings.Contains(out, "missing  Store") || strings.Contains(out, "secret") {
+		t.Errorf("status %d: %s", status, out)
+	}
 	status, out, _ = invoke(t, "--state-dir", t.TempDir(), "--chromium", "/nowhere/chromium", "doctor")
 	if status != exitInfrastructure || !strings.Contains(out, "missing  Chromium") || !strings.Contains(out, "apt-get install chromium") {
 		t.Errorf("status %d: %s", status, out)

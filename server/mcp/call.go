@@ -166,6 +166,9 @@ func (s *Surface) refused(req tool.Request, err error) *tool.Result {
 	case errors.Is(err, planner.ErrRunFull):
 		m := "Too many calls wait in this run. Nothing was called; wait until some have ended."
 		fail(tool.RateLimited, m, tool.HintWait(req.Tool, tool.ReasonRateLimited, m, time.Second))
+	case errors.Is(err, planner.ErrNoRoom):
+		m := "The disk that keeps the runs is full. Nothing was accepted; send the same call again when its operator has made room."
+		fail(tool.ToolUnavailable, m, tool.HintWait(req.Tool, tool.ReasonToolUnavailable, m, unavailableFor))
 	case errors.Is(err, planner.ErrUnavailable):
 		m := "Temporal, which keeps the runs, cannot be reached. Nothing was accepted; send the same call again later."
 		fail(tool.ToolUnavailable, m, tool.HintWait(req.Tool, tool.ReasonToolUnavailable, m, unavailableFor))

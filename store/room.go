@@ -1,0 +1,37 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// minRoom is how much has to be free on the disk of the state directory before anything new is accepted, in bytes: so much that what was
+// accepted can still be brought to its end.
+const minRoom = 16 << 20
+
+// Room returns nil when something new can be kept, and [ErrDiskFull] when the disk of the state directory is full, or nearly so. It
+// writes nothing, and is cheap enough to be asked before every call. What a database server elsewhere has left is not known: there it
+// returns nil, as where the system does not tell.
+func (s *Store) Room() error {
+	d, ok := s.driver.(*sqliteFile)
+	if !ok {
+		return nil
+	}
+	return RoomIn(filepath.Dir(d.path))
+}
+
+// RoomIn is [Store.Room] for a state directory whose store is not open.
+func RoomIn(dir string) error {
+	free, err := freeBytes(dir)
+	if err != nil {
+		return nil //nolint:nilerr // what is written next says it better
+	}
+	return room(dir, free)
+}
+
+func room(dir string, free uint64) error {
+	if free >= minRoom {
+		return nil
+	}
+	return fmt.Errorf("%w (%d of at least %d MiB are free in %s)", ErrDiskFull, free>>20, minRoom>>20, dir)
+}
