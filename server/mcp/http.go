@@ -30,6 +30,10 @@ func (s *Surface) Handler() http.Handler {
 		Stateless: true, MaxRequestBodyBytes: maxBody, DisableLocalhostProtection: true, PropagateRequestCancellation: true})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Mcp-Protocol-Version") >= stateless {
+			if r.Method == http.MethodPost && r.Header.Get("Mcp-Method") == methodListen {
+				s.serveListen(w, r, single)
+				return
+			}
 			single.ServeHTTP(w, r)
 			return
 		}

@@ -17,13 +17,14 @@ const pageSize = 200
 
 // Surface serves MCP.
 type Surface struct {
-	o      Options
-	log    *slog.Logger
-	server *sdk.Server
-	runs   *runTable
-	seen   cursors
-	levels logLevels
-	subs   subscriptions
+	o       Options
+	log     *slog.Logger
+	server  *sdk.Server
+	runs    *runTable
+	seen    cursors
+	levels  logLevels
+	subs    subscriptions
+	listens listenings
 
 	cancels cancellations
 	samples samples
@@ -54,7 +55,8 @@ func New(o Options) (*Surface, error) {
 				Resources: &sdk.ResourceCapabilities{ListChanged: true, Subscribe: true}, Extensions: map[string]any{tasksExtension: map[string]any{}},
 			},
 		})
-	s.server.AddReceivingMiddleware(s.levels.note, s.cancels.note, s.warm)
+	s.server.AddReceivingMiddleware(s.levels.note, s.cancels.note, s.warm, s.listen)
+	s.server.AddSendingMiddleware(s.acknowledge)
 	if err := s.addTasks(); err != nil {
 		return nil, err
 	}
@@ -119,7 +121,15 @@ func (s *Surface) Connect(ctx context.Context, t sdk.Transport) (*sdk.ServerSess
 
 // ServeStdio serves one client on a pair of streams until it goes away or ctx ends. Nothing else may write to out.
 func (s *Surface) ServeStdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	if err := s.server.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out}); err != nil && ctx.Err() == nil {
+	w := &lineWriter{WriteCloser: out}
+	r := newLineReader(in, func(line []byte) []byte {
+		marked, key := s.markListen(line, w.send)
+		if key != "" {
+			marked = append(marked, '\n')
+		}
+		return marked
+	})
+	if err := s.server.Run(ctx, &sdk.IOTransport{Reader: r, Writer: w}); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("serve MCP on stdio: %w", err)
 	}
 	return nil

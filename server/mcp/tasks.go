@@ -55,7 +55,7 @@ const (
 // taskResult is a task on the wire: the answer to tools/call when a task was made, and to tasks/get.
 type taskResult struct {
 	sdk.ResultBase
-	ResultType     string    `json:"resultType"`
+	ResultType     string    `json:"resultType,omitempty"` // a notification has none
 	TaskID         string    `json:"taskId"`
 	Status         string    `json:"status"`
 	StatusMessage  string    `json:"statusMessage,omitempty"`
