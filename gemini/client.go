@@ -44,6 +44,8 @@ type Options struct {
 	BaseURL string
 	// Model is the name of the model, "" is [DefaultModel].
 	Model string
+	// Called is what errors call whoever is asked, "" is Gemini: another model may stand behind the same protocol.
+	Called string
 	// HTTPClient makes the requests; nil is a plain one. Its transport is wrapped, and redirects are not followed.
 	HTTPClient *http.Client
 	// Timeout bounds each question, 0 is [DefaultTimeout].
@@ -94,6 +96,7 @@ type Client struct {
 	key     string
 	host    string
 	model   string
+	called  string
 	timeout time.Duration
 	tokens  int
 	retries int
@@ -116,10 +119,13 @@ func New(o Options) (*Client, error) {
 		}
 		o.APIKey = "none" // genai wants one; a fake on this machine does not
 	}
-	c := &Client{key: o.APIKey, host: u.Host, model: cmp.Or(strings.TrimPrefix(o.Model, "models/"), DefaultModel), timeout: cmp.Or(o.Timeout, DefaultTimeout),
+	c := &Client{key: o.APIKey, host: u.Host, called: cmp.Or(o.Called, "Gemini"), model: cmp.Or(strings.TrimPrefix(o.Model, "models/"), DefaultModel), timeout: cmp.Or(o.Timeout, DefaultTimeout),
 		tokens: cmp.Or(o.MaxOutputTokens, DefaultMaxOutputTokens), retries: max(0, cmp.Or(o.Retries, DefaultRetries)), maxWait: cmp.Or(o.MaxWait, DefaultMaxWait), asked: o.Asked}
 	if c.timeout < 0 || c.tokens < 0 || c.maxWait < 0 {
 		return nil, errors.New("the limits of Gemini cannot be negative")
+	}
+	if o.Called != "" {
+		c.host = "it" // what stands for the service has no address that means anything to anybody
 	}
 	c.api, err = genai.NewClient(context.Background(), &genai.ClientConfig{APIKey: o.APIKey, Backend: genai.BackendGeminiAPI,
 		HTTPClient: confined(o.HTTPClient), HTTPOptions: genai.HTTPOptions{BaseURL: base}})
@@ -139,7 +145,7 @@ func loopback(host string) bool {
 func (c *Client) Model() string { return c.model }
 
 // String keeps the key out of logs.
-func (c *Client) String() string { return "Gemini (" + c.model + ")" }
+func (c *Client) String() string { return c.called + " (" + c.model + ")" }
 
 // GoString keeps the key out of logs.
 func (c *Client) GoString() string { return c.String() }
@@ -150,7 +156,7 @@ func (c *Client) Check(ctx context.Context) error {
 	defer cancel()
 	x := &exchange{}
 	if _, err := c.api.Models.Get(withExchange(ctx, x), c.model, nil); err != nil {
-		return c.failure(ctx, "Gemini cannot be used", x, err)
+		return c.failure(ctx, c.called+" cannot be used", x, err)
 	}
 	return nil
 }

@@ -329,3 +329,27 @@ func TestConfig(t *testing.T) {
 		}
 	}
 }
+
+// Errors name whoever was asked: another model may stand behind the same protocol.
+func TestErrorsNameTheModelThatWasAsked(t *testing.T) {
+	t.Parallel()
+	c, err := New(Options{APIKey: "none", BaseURL: "http://127.0.0.1", Called: "The client's model", Retries: -1, HTTPClient: &http.Client{Transport: nobody{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, planErr := c.PlanTurn(t.Context(), PlanRequest{Goal: "Buy milk."})
+	_, verifyErr := c.Verify(t.Context(), VerifyRequest{})
+	for _, err := range []error{planErr, verifyErr, c.Check(t.Context())} {
+		f := tool.AsFailed(err)
+		if !strings.HasPrefix(f.Message, "The client's model ") || strings.Contains(f.Message, "Gemini") || strings.Contains(f.Message, "127.0.0.1") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// nobody answers.
+type nobody struct{}
+
+func (nobody) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("nobody is there")
+}

@@ -125,7 +125,7 @@ func WithRun(ctx context.Context, run string) context.Context {
 // Locate returns the places that answer the target, best first. It never chooses between equals and never guesses: what is below the
 // least confidence is left out, and an answer with a place that cannot be is an error. Its errors are *[tool.Failed].
 func (g *Grounder) Locate(ctx context.Context, p Picture, t Target) (Found, error) {
-	const what = "Gemini could not look at the picture"
+	what := g.c.called + " could not look at the picture"
 	t.Name, t.Description = strings.TrimSpace(t.Name), strings.TrimSpace(t.Description)
 	if t.Name == "" && t.Description == "" {
 		return Found{Why: "There is neither a name nor a description of what to find."}, nil
@@ -200,7 +200,7 @@ func (g *Grounder) judge(s sent, marks []mark, t Target) Found {
 
 // Read returns the text in a region (empty: everywhere), line by line from top to bottom. Its usage counts against the run's budget.
 func (g *Grounder) Read(ctx context.Context, p Picture, region Box) (string, error) {
-	const what = "Gemini could not read the picture"
+	what := g.c.called + " could not read the picture"
 	s, err := prepare(p, region, g.o.MaxSide)
 	if err != nil {
 		return "", failed(tool.InvalidArguments, what, ErrRejected, "%s.", err)

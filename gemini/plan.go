@@ -86,7 +86,7 @@ type Question struct {
 // PlanTurn asks for the next turn. The reply's usage is valid beside an error too. Its errors are *[tool.Failed]; a rate_limited or
 // tool_unavailable one may be asked again after its RetryAfter, a malformed_response once or twice.
 func (c *Client) PlanTurn(ctx context.Context, r PlanRequest) (PlanReply, error) {
-	const what = "Gemini did not plan the next step"
+	what := c.called + " did not plan the next step"
 	reply := PlanReply{Model: c.model}
 	q, declared, err := r.question()
 	if err != nil {

@@ -40,7 +40,7 @@ type RepairReply struct {
 //
 // Its errors are *[tool.Failed], and wrap [ErrBudget], [ErrUnchanged] or what [Client.PlanTurn]'s do.
 func (c *Client) Repair(ctx context.Context, r RepairRequest) (RepairReply, error) {
-	what := fmt.Sprintf("Gemini did not repair the payload of %s", r.Spec.ID)
+	what := fmt.Sprintf("%s did not repair the payload of %s", c.called, r.Spec.ID)
 	reply := RepairReply{Model: c.model}
 	schema, err := optional(r.Spec.PayloadSchema)
 	if err != nil {

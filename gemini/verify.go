@@ -57,7 +57,7 @@ type Opinion struct {
 // late, or is missing, is uncertain; the error then says what went wrong, for a caller that wants to wait and ask again, and may be
 // ignored. It is nil for an answer that contradicts something: asking again would only be asking until the answer suits.
 func (c *Client) Verify(ctx context.Context, r VerifyRequest) (Opinion, error) {
-	const what = "Gemini could not verify the action"
+	what := c.called + " could not verify the action"
 	o := Opinion{Verdict: tool.VerdictUncertain, Model: c.model}
 	uncertain := func(err *tool.Failed) (Opinion, error) {
 		o.Explanation = err.Message

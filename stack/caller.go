@@ -49,7 +49,7 @@ func newCallersModel(of CallerModel) (*callersModel, error) {
 	}
 	m := &callersModel{of: of}
 	// The address is never reached: the transport answers by itself.
-	c, err := gemini.New(gemini.Options{APIKey: "none", BaseURL: "http://127.0.0.1", Model: "caller", HTTPClient: &http.Client{Transport: sampling{of}},
+	c, err := gemini.New(gemini.Options{APIKey: "none", BaseURL: "http://127.0.0.1", Model: "caller", Called: "The client's model", HTTPClient: &http.Client{Transport: sampling{of}},
 		Timeout: callerTimeout, MaxOutputTokens: callerMaxTokens, Retries: -1})
 	if err != nil {
 		return nil, fmt.Errorf("set up the callers' models: %w", err)

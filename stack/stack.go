@@ -164,7 +164,7 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	work.addTo(executors)
 	for _, t := range o.Toolsets {
 		if t.Executor != nil {
-			executors[t.Specs[0].ID.Toolset()] = t.Executor
+			executors[t.name()] = t.Executor
 		}
 	}
 	runURL := func(workflowID string) string {

@@ -15,6 +15,15 @@ type Toolset struct {
 	Specs []*tool.Spec
 	// Executor does them: gen/toolsets/<name>/executor.New, or one that is written by hand; nil when agents do all of them.
 	Executor tool.Executor
+	// Name is that of a toolset whose tools are not known yet, and come by [Stack.Replace]; otherwise the tools have it.
+	Name string
+}
+
+func (t Toolset) name() string {
+	if len(t.Specs) == 0 {
+		return t.Name
+	}
+	return t.Specs[0].ID.Toolset()
 }
 
 // Replace gives a toolset of the options other tools; calls that were accepted go on with what they were accepted with. It refuses what
@@ -23,14 +32,17 @@ func (s *Stack) Replace(t Toolset) error {
 	if _, err := NewRegistry(t); err != nil {
 		return err
 	}
-	name := t.Specs[0].ID.Toolset()
+	name := t.name()
+	if len(t.Specs) == 0 {
+		return fmt.Errorf("the toolset %s has no tools", name)
+	}
 	if s.Service.Executors[name] != t.Executor {
 		return fmt.Errorf("the toolset %s is not one of this toolsvc's own", name)
 	}
 	return s.Service.Registry.Replace(name, t.Specs)
 }
 
-// NewRegistry is the registry of toolsvc's own tools and those of the given toolsets. It refuses a toolset without tools or without an
+// NewRegistry is the registry of toolsvc's own tools and those of the given toolsets. It refuses a toolset without tools and name, or without an
 // executor, one that is there already, and one whose conditions do not compile.
 func NewRegistry(own ...Toolset) (*tool.Registry, error) {
 	builtin := toolsets.Registry()
@@ -43,12 +55,11 @@ func NewRegistry(own ...Toolset) (*tool.Registry, error) {
 	}
 	sets = append(sets, specs)
 	for i, t := range own {
-		if len(t.Specs) == 0 {
-			return nil, fmt.Errorf("toolset %d of the options has no tools", i+1)
-		}
-		name := t.Specs[0].ID.Toolset()
+		name := t.name()
 		switch {
-		case t.Executor == nil && slices.ContainsFunc(t.Specs, func(s *tool.Spec) bool { return s.Agent == nil }):
+		case name == "":
+			return nil, fmt.Errorf("toolset %d of the options has neither tools nor a name", i+1)
+		case t.Executor == nil && len(t.Specs) == 0, t.Executor == nil && slices.ContainsFunc(t.Specs, func(s *tool.Spec) bool { return s.Agent == nil }):
 			return nil, fmt.Errorf("the toolset %s has no executor", name)
 		case taken[name]:
 			return nil, fmt.Errorf("there are two toolsets %s; give yours another name", name)

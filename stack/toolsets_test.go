@@ -21,11 +21,15 @@ func TestNewRegistry(t *testing.T) {
 	if err != nil || reg.Lookup("shop.refund") == nil || reg.Lookup("browser.click") == nil {
 		t.Errorf("the tools of both are not there: %v", err)
 	}
+	if _, err := stack.NewRegistry(stack.Toolset{Name: "later", Executor: exec}); err != nil {
+		t.Errorf("a toolset whose tools come later: %v", err)
+	}
 	for name, c := range map[string]struct {
 		own  []stack.Toolset
 		want string
 	}{
-		"no tools":     {[]stack.Toolset{{Executor: exec}}, "toolset 1 of the options has no tools"},
+		"no tools":     {[]stack.Toolset{{Executor: exec}}, "toolset 1 of the options has neither tools nor a name"},
+		"nothing":      {[]stack.Toolset{{Name: "later"}}, "the toolset later has no executor"},
 		"no executor":  {[]stack.Toolset{{Specs: []*tool.Spec{spec("shop.refund", "true")}}}, "the toolset shop has no executor"},
 		"ours":         {[]stack.Toolset{{Specs: []*tool.Spec{spec("browser.fly", "true")}, Executor: exec}}, "there are two toolsets browser"},
 		"another's":    {[]stack.Toolset{{Specs: []*tool.Spec{spec("shop.refund", "true"), spec("stop.refund", "true")}, Executor: exec}}, "stop.refund does not belong to the toolset shop"},

@@ -79,7 +79,7 @@ func everywhere(own []Toolset) map[string]bool {
 	sets := map[string]bool{}
 	for _, t := range own {
 		if _, holds := t.Executor.(tool.Releaser); !holds && t.Executor != nil {
-			sets[t.Specs[0].ID.Toolset()] = true
+			sets[t.name()] = true
 		}
 	}
 	return sets

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"sync/atomic"
+	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -31,23 +31,37 @@ type backends struct {
 	toolsets []stack.Toolset
 	open     []*mcpclient.Executor
 	// to and keep are set when there is somebody to ask, and a store; changed, when somebody wants to know of other tools.
-	to      passing
-	keep    *store.Store
-	changed atomic.Pointer[func(stack.Toolset)]
+	to   passing
+	keep *store.Store
+	// changed is told of toolsets that have other tools; late are those that had before anybody followed.
+	mu      sync.Mutex
+	changed func(stack.Toolset)
+	late    map[string]stack.Toolset
+	// following keeps replacements one after the other: each makes a whole new list.
+	following sync.Mutex
 }
 
 // follow gives the stack, and those who list its tools, what servers list from now on.
 func (b *backends) follow(s *stack.Stack, list func(*tool.Registry) error, log *slog.Logger) {
 	f := func(t stack.Toolset) {
+		b.following.Lock()
+		defer b.following.Unlock()
 		err := s.Replace(t)
 		if err == nil {
 			err = list(s.Service.Registry)
 		}
 		if err != nil {
-			log.Error("an MCP server has other tools now, which cannot be served", "backend", t.Specs[0].ID.Toolset(), "error", err)
+			log.Error("an MCP server has other tools now, which cannot be served", "backend", t.Name, "error", err)
 		}
 	}
-	b.changed.Store(&f)
+	b.mu.Lock()
+	b.changed = f
+	late := b.late
+	b.late = nil
+	b.mu.Unlock()
+	for _, t := range late {
+		f(t)
+	}
 }
 
 // registry is the catalogue with the tools of the servers, and the executors that know which sources apply.
@@ -58,7 +72,7 @@ func (b *backends) registry() (*planner.Service, error) {
 	}
 	s := &planner.Service{Registry: reg, Executors: map[string]tool.Executor{}}
 	for _, t := range b.toolsets {
-		s.Executors[t.Specs[0].ID.Toolset()] = t.Executor
+		s.Executors[t.Name] = t.Executor
 	}
 	return s, nil
 }
@@ -70,7 +84,8 @@ func (b *backends) done(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// openBackends reaches the servers of the configuration. One that cannot be used is left out, and logged: the others are served.
+// openBackends reaches the servers of the configuration. One that cannot be used is left out, and logged: the others are served. One that
+// does not answer is tried again, and its tools come when it does, where somebody follows.
 func (c *Common) openBackends(ctx context.Context, log *slog.Logger) (*backends, error) {
 	b := &backends{}
 	path := c.configFile()
@@ -93,9 +108,7 @@ func (c *Common) openBackends(ctx context.Context, log *slog.Logger) (*backends,
 		}
 		b.open = append(b.open, e)
 		specs := usable(e.Specs(), log)
-		if len(specs) > 0 {
-			b.toolsets = append(b.toolsets, stack.Toolset{Specs: specs, Executor: e})
-		}
+		b.toolsets = append(b.toolsets, stack.Toolset{Name: name, Specs: specs, Executor: e}) // it may get tools later
 	}
 	return b, nil
 }
@@ -103,9 +116,22 @@ func (c *Common) openBackends(ctx context.Context, log *slog.Logger) (*backends,
 // relisted passes on that a server has other tools.
 func (b *backends) relisted(log *slog.Logger) func(*mcpclient.Executor) {
 	return func(e *mcpclient.Executor) {
-		specs, f := usable(e.Specs(), log), b.changed.Load()
-		if f != nil && len(specs) > 0 {
-			(*f)(stack.Toolset{Specs: specs, Executor: e})
+		specs := usable(e.Specs(), log)
+		if len(specs) == 0 {
+			return
+		}
+		t := stack.Toolset{Name: e.Name(), Specs: specs, Executor: e}
+		b.mu.Lock()
+		f := b.changed
+		if f == nil {
+			if b.late == nil {
+				b.late = map[string]stack.Toolset{}
+			}
+			b.late[e.Name()] = t
+		}
+		b.mu.Unlock()
+		if f != nil {
+			f(t)
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -81,21 +83,38 @@ func opened(t *testing.T, b Backend, o Options) (*Executor, error) {
 	return e, err
 }
 
+// unusable is why a server cannot be used, or not yet; "" when it can.
+func unusable(t *testing.T, b Backend) string {
+	t.Helper()
+	var log bytes.Buffer
+	e, err := opened(t, b, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		return err.Error()
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if len(e.Specs()) > 0 {
+		return ""
+	}
+	return log.String()
+}
+
 func TestBearerFromTheEnvironment(t *testing.T) {
 	g := newGuarded(t, "right")
 	t.Setenv("GUARDED_TOKEN", "right")
 	t.Setenv("WRONG_TOKEN", "wrong")
 	for name, want := range map[string]string{"GUARDED_TOKEN": "", "WRONG_TOKEN": "Unauthorized", "NO_TOKEN": "the environment lacks NO_TOKEN"} {
-		_, err := opened(t, Backend{URL: g.URL + "/mcp", BearerEnv: name}, Options{})
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: %v", name, err)
+		why := unusable(t, Backend{URL: g.URL + "/mcp", BearerEnv: name})
+		if want == "" && why != "" || !strings.Contains(why, want) {
+			t.Errorf("%s: %s", name, why)
 		}
-		if err != nil && strings.Contains(err.Error(), "wrong") {
-			t.Errorf("the error holds the secret: %v", err)
+		if strings.Contains(why, "wrong") {
+			t.Errorf("what is said holds the secret: %s", why)
 		}
 	}
-	if _, err := opened(t, Backend{URL: g.URL + "/moved", BearerEnv: "GUARDED_TOKEN"}, Options{}); err == nil || !strings.Contains(err.Error(), "not followed") {
-		t.Errorf("the secret was sent to another host: %v", err)
+	if why := unusable(t, Backend{URL: g.URL + "/moved", BearerEnv: "GUARDED_TOKEN"}); !strings.Contains(why, "not followed") {
+		t.Errorf("the secret was sent to another host: %s", why)
 	}
 }
 

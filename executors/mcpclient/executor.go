@@ -46,6 +46,10 @@ type Executor struct {
 	options Options
 	listed  atomic.Pointer[listed]
 	relists chan struct{} // holds one while the list is read again
+	// ctx ends with Shutdown, and with it whatever goes on by itself.
+	ctx     context.Context
+	cancel  context.CancelFunc
+	seeking sync.WaitGroup
 
 	mu    sync.Mutex
 	runs  map[string]*connection
@@ -68,8 +72,10 @@ type listed struct {
 // maxConnections bounds the connections to one server.
 const maxConnections = 64
 
-// Open connects to a server, lists its tools, and makes their specs. A server that does not answer is known by what it listed last; when
-// nothing is known, that is an error. A tool that cannot be used (its schema does not compile) is left out, and logged.
+// Open connects to a server, lists its tools, and makes their specs. A server that does not answer is known by what it listed last, or by
+// nothing, and is tried again with growing waits until it answers or Shutdown is called; Options.Changed is told when that has brought
+// other tools. A tool that cannot be used (its schema does not compile) is left out, and logged. A configuration that is not valid or
+// lacks a variable of the environment, and a server none of whose tools can be used, are errors.
 func Open(ctx context.Context, name string, b Backend, o Options) (*Executor, error) {
 	if err := (Config{name: b}).Validate(); err != nil {
 		return nil, err
@@ -78,21 +84,56 @@ func Open(ctx context.Context, name string, b Backend, o Options) (*Executor, er
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	e := &Executor{name: name, backend: b, options: o, relists: make(chan struct{}, 1), runs: map[string]*connection{}, calls: map[string]string{}}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.listed.Store(&listed{})
+	if _, err := (&connection{name: name, backend: b, log: o.Logger}).transport(); err != nil {
+		return nil, fmt.Errorf("backend %s: %w", name, err) // time does not mend what the environment lacks
+	}
 	tools, err := e.list(ctx)
 	if err != nil {
 		if tools = e.remembered(); tools == nil {
-			return nil, errors.Join(fmt.Errorf("backend %s: %w", name, err), e.closeAll())
+			o.Logger.Warn("an MCP server does not answer, and has no tools until it does; it is tried again", "backend", name, "error", err)
+		} else {
+			o.Logger.Warn("an MCP server does not answer; its tools are those that it listed last until it does; it is tried again", "backend", name, "error", err)
+			e.listed.Store(e.read(tools))
 		}
-		o.Logger.Warn("an MCP server does not answer; its tools are those that it listed last", "backend", name, "error", err)
-	} else {
-		e.remember(tools)
+		e.seeking.Go(e.seek)
+		return e, nil
 	}
+	e.remember(tools)
 	l := e.read(tools)
 	if len(l.specs) == 0 {
 		return nil, errors.Join(fmt.Errorf("backend %s: none of its %d tools can be used", name, len(tools)), e.closeAll())
 	}
 	e.listed.Store(l)
 	return e, nil
+}
+
+// seek tries to reach a server that was not there, until it is. The connection knows how long to wait; a call of a remembered tool that
+// makes the connection first makes no difference.
+func (e *Executor) seek() {
+	for {
+		tools, err := e.list(e.ctx)
+		if e.ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			e.options.Logger.Info("an MCP server that did not answer does now", "backend", e.name, "tools", len(tools))
+			e.take(tools)
+			return
+		}
+		wait := backOffFirst
+		var failed *tool.Failed
+		if errors.As(err, &failed) {
+			wait = max(wait, failed.RetryAfter)
+		}
+		e.options.Logger.Debug("an MCP server still does not answer", "backend", e.name, "again_in", wait, "error", err)
+		select {
+		case <-time.After(wait):
+		case <-e.ctx.Done():
+			return
+		}
+	}
 }
 
 // read makes the specs of what a server listed; what cannot be used is left out.
@@ -123,7 +164,7 @@ func (e *Executor) read(tools []*sdk.Tool) *listed {
 // Name is the backend's, and that of its toolset.
 func (e *Executor) Name() string { return e.name }
 
-// Specs are the server's tools.
+// Specs are the server's tools; none while a server has never answered.
 func (e *Executor) Specs() []*tool.Spec { return e.listed.Load().specs }
 
 // ServerName is the server's own name of a tool, "" when it has none of that ID.
@@ -146,9 +187,13 @@ func (e *Executor) relist(session *sdk.ClientSession) {
 		e.options.Logger.Warn("an MCP server has changed its tools, and does not list them", "backend", e.name, "error", err)
 		return
 	}
+	e.take(tools)
+}
+
+// take replaces what a server listed before, and tells whoever wants to know.
+func (e *Executor) take(tools []*sdk.Tool) {
 	l := e.read(tools)
-	was := e.listed.Load()
-	if was == nil || bytes.Equal(l.text, was.text) {
+	if bytes.Equal(l.text, e.listed.Load().text) {
 		return
 	}
 	if len(l.specs) == 0 {
@@ -263,11 +308,18 @@ func (e *Executor) connection(runID string) *connection {
 	return c
 }
 
-// ask passes a server's question on. Calls of one run come one after the other, so the call that is under way there is the one that asks.
+// callKey leads from the context of a call to its ID.
+type callKey struct{}
+
+// ask passes a server's question on. One that comes in the result of a call (2026-07-28) knows its call. One that comes as a request of its
+// own does not: calls of one run come one after the other, so the call that is under way there is the one that asks.
 func (e *Executor) ask(ctx context.Context, runID string, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	e.mu.Lock()
-	var call string
+	call, known := ctx.Value(callKey{}).(string)
 	for token, c := range e.calls {
+		if known {
+			break
+		}
 		if e.backend.Shared || strings.HasPrefix(token, runID+"/") {
 			if call != "" { // two at once over a shared connection: nobody can tell whose question this is
 				call = ""
@@ -318,7 +370,11 @@ func (e *Executor) Close(_ context.Context, runID string) error {
 }
 
 // Shutdown ends all connections, and the servers that were started.
-func (e *Executor) Shutdown(context.Context) error { return e.closeAll() }
+func (e *Executor) Shutdown(context.Context) error {
+	e.cancel()
+	e.seeking.Wait()
+	return e.closeAll()
+}
 
 func (e *Executor) closeAll() error {
 	e.mu.Lock()
@@ -375,7 +431,7 @@ func (a *attempt) Dispatch(ctx context.Context) error {
 	}()
 	params := &sdk.CallToolParams{Name: a.name, Arguments: a.payload.Arguments}
 	params.SetProgressToken(a.token)
-	res, err := a.session.CallTool(ctx, params)
+	res, err := a.session.CallTool(context.WithValue(ctx, callKey{}, a.call.ID), params)
 	if err != nil {
 		f := explain(ctx, a.e.name, a.name, err)
 		if gone(err) {

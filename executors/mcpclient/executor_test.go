@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -361,8 +364,8 @@ func TestToolsOfAServerThatIsDownAreKnown(t *testing.T) {
 	b := testBackend(t)
 	down := b
 	down.Env = map[string]string{"MCPCLIENT_TEST_SERVER": "broken"}
-	if _, err := Open(t.Context(), "test", down, o); err == nil {
-		t.Fatal("a server of which nothing is known was opened")
+	if e := open(t, down, o); len(e.Specs()) > 0 {
+		t.Fatal("a server of which nothing is known has tools")
 	}
 	open(t, b, o)
 	e := open(t, down, o)
@@ -413,5 +416,46 @@ func TestNames(t *testing.T) {
 		if got := nameOf(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
+	}
+}
+
+// A server that is down is tried again until it is there; then its tools are, and whoever wants to know is told.
+func TestToolsComeWhenTheServerDoes(t *testing.T) {
+	t.Parallel()
+	up := make(chan struct{})
+	s := sdk.NewServer(&sdk.Implementation{Name: "late", Version: "1"}, nil)
+	s.AddTool(&sdk.Tool{Name: "hello", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "hello"}}}, nil
+		})
+	serving := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
+	var tries atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-up:
+			serving.ServeHTTP(w, r)
+		default:
+			tries.Add(1)
+			http.Error(w, "starting", http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	changed := make(chan *Executor, 1)
+	e := open(t, Backend{URL: srv.URL, Shared: true}, Options{Changed: func(e *Executor) { changed <- e }})
+	if len(e.Specs()) > 0 || tries.Load() == 0 {
+		t.Fatalf("%d tools, %d tries", len(e.Specs()), tries.Load())
+	}
+	close(up)
+	select {
+	case <-changed:
+	case <-time.After(30 * time.Second):
+		t.Fatal("its tools did not come")
+	}
+	if got, _, err := do(t.Context(), e, "r_1", "test.hello", `{}`); err != nil || got != `{"text":"hello"}` {
+		t.Errorf("%s %v", got, err)
+	}
+	never := open(t, Backend{URL: "http://127.0.0.1:1/mcp"}, Options{})
+	if err := never.Shutdown(t.Context()); err != nil { // ends the trying: the test would leave it behind
+		t.Error(err)
 	}
 }

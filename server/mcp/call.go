@@ -124,7 +124,7 @@ func (s *Surface) resultOf(ctx context.Context, req tool.Request, res *tool.Resu
 	case ctx.Err() != nil:
 		return nil, ctx.Err() // the client has cancelled, or is gone
 	}
-	if wanted := new(sampleWanted); errors.As(err, &wanted) {
+	if wanted := new(inputWanted); errors.As(err, &wanted) {
 		return nil, err
 	}
 	if err == nil {
@@ -285,7 +285,7 @@ func (s *Surface) resume(ctx context.Context, c client, spec *tool.Spec, r *sdk.
 	}
 	req := tool.Request{CallID: p.Call, RunID: p.Run, Tool: spec.ID}
 	res, err := s.during(ctx, c, req, r.Params.GetProgressToken(), func(ctx context.Context) (*tool.Result, error) {
-		s.sampled(p.Question, r.Params.InputResponses[p.Question])
+		s.answered(p.Question, r.Params.InputResponses[p.Question])
 		return s.o.Service.Result(ctx, p.Run, p.Call)
 	})
 	if res, err = s.resultOf(ctx, req, res, err); err != nil || res == nil {

@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -12,8 +14,8 @@ type live struct {
 	ctx    context.Context // of the request, which leads to its stream
 	client client
 	token  any // of the progress; nil when nobody wants to hear it
-	// asks takes questions to the client's model that have to travel in a result; nil where there is another way, or no model.
-	asks chan *sampleWanted
+	// asks takes questions to the client, or to its model, that have to travel in a result; nil where there is another way, or nobody to ask.
+	asks chan *inputWanted
 
 	mu       sync.Mutex
 	progress float64
@@ -33,8 +35,8 @@ func (l *live) tell(ctx context.Context, message string) error {
 // begin notes that a client waits for a call; end forgets it.
 func (s *Surface) begin(ctx context.Context, c client, callID string, token any) (l *live, end func()) {
 	l = &live{ctx: ctx, client: c, token: token}
-	if c.modern && c.samples() {
-		l.asks = make(chan *sampleWanted)
+	if c.modern && (c.samples() || c.elicits()) {
+		l.asks = make(chan *inputWanted)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,17 +59,30 @@ func (s *Surface) waiting(callID string) *live {
 	return s.live[callID]
 }
 
-// Ask passes the question of an MCP backend on to the client that waits for the call. A client that cannot be asked while it waits (the
-// era without sessions has no way to) dismisses it, and so does a call whose client is gone.
+// Ask passes the question of an MCP backend on to the client that waits for the call: in the era with sessions as a request, in the other
+// in the result of the client's request, whose answer comes with the next one. A client that cannot show forms dismisses it, and so does a
+// call that became a task, or whose client is gone.
 func (s *Surface) Ask(ctx context.Context, callID, message string, schema any) (*sdk.ElicitResult, error) {
 	l := s.waiting(callID)
-	if l == nil || l.client.modern || !l.client.elicits() || l.client.session == nil {
+	if l == nil || !l.client.elicits() || l.client.session == nil {
 		return &sdk.ElicitResult{Action: "cancel"}, nil
+	}
+	q := &sdk.ElicitParams{Mode: "form", Message: message, RequestedSchema: schema}
+	if l.asks != nil {
+		switch a, err := s.askByResult(ctx, l, q); reply := a.(type) {
+		case *sdk.ElicitResult:
+			return reply, nil
+		default:
+			if err != nil && !errors.Is(err, errGone) {
+				return nil, fmt.Errorf("the client's user was not asked: %w", err)
+			}
+			return &sdk.ElicitResult{Action: "cancel"}, nil // it came again without an answer, or not at all
+		}
 	}
 	asking, cancel := context.WithCancel(l.ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	return l.client.session.Elicit(asking, &sdk.ElicitParams{Mode: "form", Message: message, RequestedSchema: schema})
+	return l.client.session.Elicit(asking, q)
 }
 
 // Progress passes on what an MCP backend tells during a call.

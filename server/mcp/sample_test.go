@@ -73,7 +73,7 @@ func TestSampling(t *testing.T) {
 				if err := json.Unmarshal(res.Result, &result); err != nil || result.Title != c.want {
 					t.Errorf("%s %v, want %s", res.Result, err, c.want)
 				}
-				if s.Offers("") || len(s.samples.open) != 0 {
+				if s.Offers("") || len(s.asked.open) != 0 {
 					t.Error("something is left of the call")
 				}
 			})

@@ -27,7 +27,7 @@ type Surface struct {
 	listens listenings
 
 	cancels cancellations
-	samples samples
+	asked   askedOf
 
 	mu    sync.RWMutex
 	tools map[string]*tool.Spec // by MCP name

@@ -177,14 +177,14 @@ func errUnknownTask() error {
 // await waits for a call that is being made. Where the client takes tasks and the call is long, it becomes a task: the slot is filled,
 // and no result is returned. The call itself goes on whatever becomes of the request.
 //
-// A question to the client's own model, in the era without sessions, is a *[sampleWanted].
+// A question to the client or its model, in the era without sessions, is a *[inputWanted].
 func (s *Surface) await(ctx context.Context, c client, l *live, req tool.Request, make func(context.Context) (*tool.Result, error)) (*tool.Result, error) {
 	sl, ok := ctx.Value(slotKey).(*slot)
 	tasks := ok && c.tasks()
 	if !tasks && (l == nil || l.asks == nil) {
 		return make(ctx)
 	}
-	var asks chan *sampleWanted
+	var asks chan *inputWanted
 	if l != nil {
 		asks = l.asks
 	}
