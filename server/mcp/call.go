@@ -161,8 +161,17 @@ func (s *Surface) refused(req tool.Request, err error) *tool.Result {
 		m := "The idempotency key was used for another call. Nothing was called; use a new key."
 		fail(tool.PreconditionFailed, m, tool.HintStop(req.Tool, tool.ReasonPolicyDenied, m))
 	case errors.Is(err, planner.ErrRunEnded), errors.Is(err, planner.ErrUnknownRun):
-		m := fmt.Sprintf("The run %s has ended, or there is none. Nothing was called. Leave run out to work in a new one.", req.RunID)
+		m := fmt.Sprintf("The run %s has ended, or there is none. Nothing was done. ", req.RunID)
+		switch {
+		case req.Tool == "run.get":
+			m += "Leave run out to look at the current one."
+		case req.Tool.Toolset() == "run":
+			m += "Take the run from the result that asked."
+		default:
+			m += "Leave run out to work in a new one."
+		}
 		fail(tool.PreconditionFailed, m, tool.HintStop(req.Tool, tool.ReasonCancelled, m))
+		res.Error.Cause = nil // says the same in the words of Temporal
 	case errors.Is(err, planner.ErrRunFull):
 		m := "Too many calls wait in this run. Nothing was called; wait until some have ended."
 		fail(tool.RateLimited, m, tool.HintWait(req.Tool, tool.ReasonRateLimited, m, time.Second))

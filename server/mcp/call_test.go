@@ -51,7 +51,7 @@ func TestHintsStandInBothContents(t *testing.T) {
 		if !raw.IsError || res.Error.Code != tool.InvalidArguments || len(res.RetryHint.Fields().Issues) != 3 {
 			t.Fatalf("%+v", res)
 		}
-		for _, want := range []string{"did you mean target?", "did you mean left?", "/target: target is missing.", "Valid example: ", "You sent: ", "Only browser_click can follow"} {
+		for _, want := range []string{"did you mean target?", "did you mean left?", "/target: target is missing.", "Valid example: ", "You sent: ", "Repair this call of browser_click"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the text lacks %q:\n%s", want, text)
 			}

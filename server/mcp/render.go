@@ -154,9 +154,11 @@ func sayResult(say sayer, r *tool.Result) {
 
 func sayFailure(say sayer, r *tool.Result) {
 	say("%s failed (%s). %s", Name(r.Tool), r.Error.Code, r.Error.Message)
+	told := r.Error.Message
 	for cause := r.Error.Cause; cause != nil; cause = cause.Cause {
-		if cause.Message != "" && !strings.Contains(r.Error.Message, cause.Message) && r.RetryHint != nil && len(r.RetryHint.Fields().Issues) == 0 {
+		if cause.Message != "" && !strings.Contains(told, cause.Message) && r.RetryHint != nil && len(r.RetryHint.Fields().Issues) == 0 {
 			say("Because: %s", cause.Message)
+			told += "\n" + cause.Message
 		}
 	}
 	if v := r.Verification; v != nil {
@@ -170,10 +172,13 @@ func sayFailure(say sayer, r *tool.Result) {
 		return
 	}
 	h := r.RetryHint.Fields()
-	if h.Message != "" && h.Message != r.Error.Message {
+	if h.Message != "" && !strings.Contains(r.Error.Message, h.Message) {
 		say("What to do (%s): %s", h.Reason, h.Message)
-	} else {
+	} else if string(h.Reason) != string(r.Error.Code) {
 		say("Reason: %s.", h.Reason)
+	}
+	if next := nextStep(r.Tool, h.Reason); next != "" {
+		say("Next: %s", next)
 	}
 	sayIssues(say, h.Issues)
 	if len(h.MissingFields) > 0 {
@@ -198,8 +203,44 @@ func sayFailure(say sayer, r *tool.Result) {
 		say("Wait %d ms first.", h.RetryAfterMS)
 	}
 	if h.RestrictToTool {
-		say("Only %s can follow.", Name(h.Tool))
+		say("Repair this call of %s instead of trying another tool.", Name(h.Tool))
 	}
+}
+
+// nextStep is what to do after a failure whose message says what happened, in the words of the tools that a model has. Messages of
+// rejected arguments say it themselves.
+func nextStep(id tool.ID, r tool.Reason) string {
+	look := "run_get"
+	switch id.Toolset() {
+	case "browser":
+		look = "browser_snapshot"
+	case "document":
+		look = "document_read"
+	case "terminal":
+		look = "terminal_run or terminal_read"
+	}
+	switch r {
+	case tool.ReasonTargetNotFound:
+		switch id.Toolset() {
+		case "browser":
+			return "look with browser_snapshot, and name the target as the page shows it now (name, role, within). A ref is good only until the page changes."
+		case "document":
+			return "check the path; document_outline shows the headings of a file, and document_read its text."
+		}
+	case tool.ReasonAmbiguousTarget:
+		return "send the same call with what leaves one of the candidates: within, near, role or nth."
+	case tool.ReasonNoEffect:
+		return "repeating is safe, but something else probably has to happen first: look with " + look + "."
+	case tool.ReasonPreconditionFailed:
+		return "do what the message names, then send the same call again."
+	case tool.ReasonOutcomeUnknown, tool.ReasonMalformedResponse:
+		return "look with " + look + " before anything else; the call may have done its work. Do not send it again unseen."
+	case tool.ReasonLoopDetected:
+		return "change something about the call, or ask the user."
+	case tool.ReasonConfirmationRequired:
+		return "ask the user; do not approve by yourself."
+	}
+	return ""
 }
 
 func sayQuestion(say sayer, q *tool.Question) {

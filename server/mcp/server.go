@@ -2,11 +2,16 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"toolsvc/tool"
@@ -55,7 +60,7 @@ func New(o Options) (*Surface, error) {
 				Resources: &sdk.ResourceCapabilities{ListChanged: true, Subscribe: true}, Extensions: map[string]any{tasksExtension: map[string]any{}},
 			},
 		})
-	s.server.AddReceivingMiddleware(s.levels.note, s.cancels.note, s.warm, s.listen)
+	s.server.AddReceivingMiddleware(s.levels.note, s.cancels.note, s.warm, s.listen, s.suggest)
 	s.server.AddSendingMiddleware(s.acknowledge)
 	if err := s.addTasks(); err != nil {
 		return nil, err
@@ -111,6 +116,28 @@ func (s *Surface) warm(next sdk.MethodHandler) sdk.MethodHandler {
 			s.o.Warm()
 		}
 		return next(ctx, method, r)
+	}
+}
+
+// suggest is middleware that names the nearest tools where there is none of the name that was called.
+func (s *Surface) suggest(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		res, err := next(ctx, method, r)
+		var rpc *jsonrpc.Error
+		params, ok := r.GetParams().(*sdk.CallToolParamsRaw)
+		if !ok || method != "tools/call" || !errors.As(err, &rpc) || rpc.Code != jsonrpc.CodeInvalidParams || !strings.HasPrefix(rpc.Message, "unknown tool") {
+			return res, err
+		}
+		s.mu.RLock()
+		names := slices.Concat(slices.Sorted(maps.Keys(s.tools)), slices.Sorted(maps.Keys(runTools)))
+		s.mu.RUnlock()
+		message := fmt.Sprintf("There is no tool %s. Nothing was called. ", clipText(params.Name, maxName))
+		if near := tool.Nearest(strings.ReplaceAll(params.Name, ".", "_"), names); near != "" {
+			message += "Did you mean " + near + "?"
+		} else {
+			message += "tools/list names those that there are."
+		}
+		return nil, &jsonrpc.Error{Code: rpc.Code, Message: message, Data: rpc.Data}
 	}
 }
 
