@@ -1,6 +1,6 @@
 // Drives a server with the TypeScript SDK: node client.mjs PLAN, where PLAN is JSON and "sdk" is 1 or 2. Each thing that happens is
-// printed as a line of JSON. With "pause", the person's answer waits until a line comes on standard input: the test may kill the server
-// meanwhile.
+// printed as a line of JSON. With "pause", the person's answer, or a call, waits until a line comes on standard input: the test may kill the
+// server meanwhile.
 import { createInterface } from "node:readline";
 
 const plan = JSON.parse(process.argv[2]);
@@ -44,6 +44,10 @@ tell("connected", { version: client.getNegotiatedProtocolVersion?.() ?? transpor
 const tools = await client.listTools();
 tell("tools", { names: tools.tools.map((t) => t.name) });
 for (const call of plan.calls) {
+  if (call.pause) {
+    tell("pause", { name: call.name });
+    await lines.next();
+  }
   const options = { timeout: 60000, onprogress: (p) => tell("progress", { message: p.message }) };
   try {
     const params = { name: call.name, arguments: call.arguments ?? {}, ...(call.meta ? { _meta: call.meta } : {}) };

@@ -48,10 +48,10 @@ func TestTypeScriptClients(t *testing.T) {
 			}
 			p := w.plan(t, s)
 			p.Calls = []planCall{
-				{"browser_navigate", map[string]any{"url": url + "/c/canvas"}},
-				{"browser_click", map[string]any{"target": map[string]any{"nmae": "Play", "rloe": "x"}, "expect": []string{"page.nonsense"}}},
-				{"browser_click", map[string]any{"target": map[string]any{"name": "Play"}, "expect": []string{`page.text.contains("Playing")`}}},
-				{"browser_screenshot", nil},
+				{Name: "browser_navigate", Arguments: map[string]any{"url": url + "/c/canvas"}},
+				{Name: "browser_click", Arguments: map[string]any{"target": map[string]any{"nmae": "Play", "rloe": "x"}, "expect": []string{"page.nonsense"}}},
+				{Name: "browser_click", Arguments: map[string]any{"target": map[string]any{"name": "Play"}, "expect": []string{`page.text.contains("Playing")`}}},
+				{Name: "browser_screenshot"},
 			}
 			results, others := drive(t, p, nil)
 			if !has(others, "connected", func(e event) bool { return w.version == "" || e.Version == w.version }) {
@@ -96,7 +96,7 @@ func TestClarificationByForm(t *testing.T) {
 			}
 			p := w.plan(t, s)
 			p.Elicit = map[string]any{"action": "accept", "content": map[string]any{"target.name": "Play"}}
-			p.Calls = []planCall{{"browser_navigate", map[string]any{"url": url + "/c/canvas"}}, {"browser_click", map[string]any{"expect": []string{`page.text.contains("Playing")`}}}}
+			p.Calls = []planCall{{Name: "browser_navigate", Arguments: map[string]any{"url": url + "/c/canvas"}}, {Name: "browser_click", Arguments: map[string]any{"expect": []string{`page.text.contains("Playing")`}}}}
 			results, others := drive(t, p, nil)
 			if !has(others, "elicit", func(e event) bool { return strings.Contains(e.Message, "Which element should be clicked?") }) {
 				t.Fatalf("nothing was asked: %s", results[len(results)-1].Text)
@@ -115,7 +115,7 @@ func TestAnswerReachesTheRestartedServer(t *testing.T) {
 	url := pages(t)
 	s := serve(t)
 	p := plan{SDK: 2, Mode: "auto", URL: s.url(), Pause: true, Elicit: map[string]any{"action": "accept", "content": map[string]any{"target.name": "Play"}},
-		Calls: []planCall{{"browser_navigate", map[string]any{"url": url + "/c/canvas"}}, {"browser_click", map[string]any{"expect": []string{`page.text.contains("Playing")`}}}}}
+		Calls: []planCall{{Name: "browser_navigate", Arguments: map[string]any{"url": url + "/c/canvas"}}, {Name: "browser_click", Arguments: map[string]any{"expect": []string{`page.text.contains("Playing")`}}}}}
 	results, _ := drive(t, p, func() {
 		s.end(os.Kill)
 		s.start()
@@ -130,7 +130,7 @@ func TestClarificationByTool(t *testing.T) {
 	modules(t)
 	url := pages(t)
 	s := serve(t, "--mcp-ask")
-	first, _ := drive(t, plan{SDK: 1, URL: s.url(), Calls: []planCall{{"browser_navigate", map[string]any{"url": url + "/c/canvas"}}, {"browser_click", map[string]any{"expect": []string{`page.text.contains("Playing")`}}}}}, nil)
+	first, _ := drive(t, plan{SDK: 1, URL: s.url(), Calls: []planCall{{Name: "browser_navigate", Arguments: map[string]any{"url": url + "/c/canvas"}}, {Name: "browser_click", Arguments: map[string]any{"expect": []string{`page.text.contains("Playing")`}}}}}, nil)
 	asked := first[1].result(t)
 	if first[1].IsError || asked.Status != tool.StatusNeedsInput {
 		t.Fatal(first[1].Text)
@@ -138,8 +138,8 @@ func TestClarificationByTool(t *testing.T) {
 	s.end(os.Kill)
 	s.start()
 	second, _ := drive(t, plan{SDK: 2, Mode: "auto", URL: s.url(), Calls: []planCall{
-		{"run_get", map[string]any{"run": asked.RunID}},
-		{"run_answer", map[string]any{"run": asked.RunID, "question": asked.Question.ID, "answer": map[string]any{"target": map[string]any{"name": "Play"}}}},
+		{Name: "run_get", Arguments: map[string]any{"run": asked.RunID}},
+		{Name: "run_answer", Arguments: map[string]any{"run": asked.RunID, "question": asked.Question.ID, "answer": map[string]any{"target": map[string]any{"name": "Play"}}}},
 	}}, nil)
 	if !strings.Contains(second[0].Text, asked.Question.ID) {
 		t.Errorf("run_get: %s", second[0].Text)

@@ -191,6 +191,7 @@ type plan struct {
 type planCall struct {
 	Name      string         `json:"name"`
 	Arguments map[string]any `json:"arguments,omitempty"`
+	Pause     bool           `json:"pause,omitempty"`
 }
 
 // event is a line that client.mjs prints.
@@ -215,7 +216,7 @@ func (e event) result(t *testing.T) *tool.Result {
 	return &r
 }
 
-// drive runs client.mjs. Between the question and the person's answer, between is called.
+// drive runs client.mjs. Between the question and the person's answer, and before a call that waits for it, between is called.
 func drive(t *testing.T, p plan, between func()) (results, others []event) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -251,7 +252,7 @@ func drive(t *testing.T, p plan, between func()) (results, others []event) {
 		default:
 			others = append(others, e)
 		}
-		if e.Event == "elicit" && p.Pause {
+		if e.Event == "elicit" && p.Pause || e.Event == "pause" {
 			if between != nil {
 				between()
 			}
