@@ -100,6 +100,7 @@ func TestConformance(t *testing.T) {
 			conform(t, "server", "--url", url, "--requirements", requirements, "-o", t.TempDir())
 		})
 	}
+	// The suite skips tasks-status-notifications itself, until it has been rewritten; TestListenToTasks of server/mcp holds us to it.
 	tasks := []string{"tasks-lifecycle", "tasks-capability-negotiation", "tasks-wire-fields", "tasks-request-state-removal", "tasks-mrtr-input", "tasks-request-headers",
 		"tasks-dispatch-and-envelope", "tasks-status-notifications", "tasks-required-task-error", "tasks-mrtr-composition"}
 	for _, scenario := range tasks {
@@ -138,6 +139,9 @@ func conform(t *testing.T, args ...string) {
 			counts[c.Status]++
 			if c.Status == "FAILURE" || c.Status == "WARNING" {
 				t.Errorf("%s: %s: %s", c.Status, c.ID, c.ErrorMessage)
+			}
+			if c.Status == "SKIPPED" { // by the suite itself
+				t.Logf("skipped: %s: %s", c.ID, c.ErrorMessage)
 			}
 		}
 		return nil
