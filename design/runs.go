@@ -40,6 +40,7 @@ var _ = Service("runs", func() {
 				MaxLength(1000)
 				Example("ko, en;q=0.5")
 			})
+			Attribute("idempotency_key", String, "Makes a repeated request return the run of the first one; 1 to 255 characters, chosen by the client", idempotencyKey)
 		})
 		Result(func() {
 			Field(1, "run_id", String, "The run", runPattern)
@@ -48,15 +49,19 @@ var _ = Service("runs", func() {
 		HTTP(func() {
 			POST("")
 			Header("accept_language:Accept-Language")
+			Header("idempotency_key:Idempotency-Key")
 			Response(StatusCreated, func() {
-				Description("The run has been started; Location leads to it.")
+				Description("The run has been started, now or by an earlier request with this Idempotency-Key; Location leads to it.")
 			})
-			httpProblems("invalid_body", "payload_too_large")
+			httpProblems("invalid_body", "payload_too_large", "key_reused")
 		})
 		GRPC(func() {
-			Metadata(func() { Attribute("accept_language:accept-language") })
+			Metadata(func() {
+				Attribute("accept_language:accept-language")
+				Attribute("idempotency_key:idempotency-key")
+			})
 			Response(CodeOK)
-			grpcProblems("invalid_body", "payload_too_large")
+			grpcProblems("invalid_body", "payload_too_large", "key_reused")
 		})
 	})
 
@@ -349,6 +354,9 @@ var runStateType = Type("RunState", func() {
 	Field(16, "began", String, "When it began, RFC 3339", func() { Example("2026-11-21T12:00:00Z") })
 	Field(17, "waited_ms", Int64, "How long it has backed off in all, in milliseconds")
 	Field(18, "with_people_ms", Int64, "How long it has waited for people, in milliseconds")
+	Field(19, "worker", String, "The worker that has its tab, shells and files; absent where one worker serves all runs, and before the first attempt", func() {
+		Example("toolsvc-1-mz4k7qxp")
+	})
 	Required("run_id", "title", "language", "kind", "outcome", "paused", "policy", "tokens", "began", "waited_ms", "with_people_ms")
 })
 

@@ -121,6 +121,33 @@ func (s *Service) Start(ctx context.Context, in Input) error {
 	return explain(err)
 }
 
+// StartOnce is Start for a request that may come again under its idempotency key: the first one's run is returned, and started unless it is
+// there, or has been. Digest identifies what was asked for; the same key with another one is store.ErrKeyReused. Without a key the run is that
+// of the input.
+//
+// Errors: [ErrNoKeys], [ErrUnavailable], and those of the store; with any of them, the same request again leads to at most one run.
+func (s *Service) StartOnce(ctx context.Context, in Input, key, digest string) (runID string, err error) {
+	if key == "" {
+		return in.RunID, s.Start(ctx, in)
+	}
+	if s.Keys == nil {
+		return "", ErrNoKeys
+	}
+	claim, won, err := s.Keys.ClaimKey(ctx, key, tool.NewCallID(), in.RunID, digest) // the call is a name that nothing has: a start makes none
+	if err != nil {
+		return "", err
+	}
+	in.RunID = claim.RunID
+	err = s.Start(ctx, in)
+	if !won && errors.Is(err, ErrRunEnded) { // it was started, and is over
+		err = nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return in.RunID, nil
+}
+
 func (s *Service) options(in Input) client.StartWorkflowOptions {
 	title := in.Title
 	if title == "" && len(in.Steps) > 0 {

@@ -77,14 +77,28 @@ func (s *runService) Start(ctx context.Context, p *runs.StartPayload) (*runs.Sta
 		return nil, refuse(ctx, kindStopping, stoppingDetail)
 	}
 	defer leave()
-	if err := s.caller.Start(ctx, in); err != nil {
-		return nil, s.refusal(ctx, in.RunID, err, faultInCall)
+	if in.RunID, err = s.caller.StartOnce(ctx, in, value(p.IdempotencyKey), startDigest(p, policy)); err != nil {
+		return nil, s.refusal(ctx, "", err, faultInCall)
 	}
 	note(ctx, slog.String("run_id", in.RunID), slog.String("kind", string(in.Kind)))
 	if h := exchangeOf(ctx).header; h != nil {
 		h.Set("Location", "/v1/runs/"+in.RunID)
 	}
 	return &runs.StartResult{RunID: in.RunID}, nil
+}
+
+// startDigest identifies what a body asks for, in a form that outlives versions: the same body has the same digest on HTTP and gRPC, and
+// after an upgrade.
+func startDigest(p *runs.StartPayload, policy tool.Policy) string {
+	asked := []any{"start a run", value(p.Goal), value(p.Instructions), value(p.Language), value(p.Title), policy}
+	for _, st := range p.Steps {
+		asked = append(asked, []string{planner.CallDigest(tool.ID(st.Tool), st.Arguments), value(st.Title), value(st.ExpectFailure)})
+	}
+	text, err := json.Marshal(asked)
+	if err != nil {
+		panic(err) // strings and a policy of plain fields
+	}
+	return tool.Digest(text)
 }
 
 // input makes what starts the run; its error is a refusal.
@@ -349,11 +363,11 @@ func refuseForbidden(ctx context.Context, e *auth.ForbiddenError) *refusal {
 }
 
 func refuseKey(ctx context.Context) *refusal {
-	return refuse(ctx, kindKeyReused, "The idempotency key was used before with another request. Nothing was called. Send the same request as the first time, or take another key.")
+	return refuse(ctx, kindKeyReused, "The idempotency key was used before with another request. Nothing was done. Send the same request as the first time, or take another key.")
 }
 
 func refuseNoKeys(ctx context.Context) *refusal {
-	return refuse(ctx, kindInvalidParameter, "Idempotency keys are not kept here, so a repeated request would be a second call. Nothing was called. Send the request without a key.")
+	return refuse(ctx, kindInvalidParameter, "Idempotency keys are not kept here, so a repeated request would be done a second time. Nothing was done. Send the request without a key.")
 }
 
 // invalidBody lists everything that is wrong with a body.

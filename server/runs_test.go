@@ -83,6 +83,57 @@ func TestStartMakesTheInputOfARun(t *testing.T) {
 	}
 }
 
+// The start of a run under an idempotency key hands on the key and what identifies the request, the same on both transports and another
+// one for another request; it answers with the run of the first request, and refuses the key for another one.
+func TestStartOnce(t *testing.T) {
+	t.Parallel()
+	reg := smallRegistry(t)
+	var key, digest string
+	var refusal error
+	w := start(t, Options{Registry: reg, Caller: &scripted{prepare: &planner.Service{Registry: reg},
+		startOnce: func(_ context.Context, _ planner.Input, k, d string) (string, error) {
+			key, digest = k, d
+			return "r_first", refusal
+		}}})
+	withKey := func(r *http.Request) { r.Header.Set("Idempotency-Key", "k") }
+	const body = `{"title":"T","language":"ko","policy":{"max_calls":7},"steps":[{"tool":"lamp.read","title":"Look","arguments":{"what":1}}]}`
+	a := w.do(t, "POST", "/v1/runs", strings.NewReader(body), withKey)
+	if run := a.json(t)["run_id"]; a.status != 201 || run != "r_first" || a.header.Get("Location") != "/v1/runs/r_first" || key == "" || digest == "" {
+		t.Fatalf("%d %v %s, key %q, digest %q", a.status, a.header, a.body, key, digest)
+	}
+	theKey := key
+	first, str := digest, func(s string) *string { return &s }
+	res, err := w.runs["grpc"].Start(t.Context(), &runs.StartPayload{IdempotencyKey: str("k"), Title: str("T"), Language: str("ko"), Policy: &runs.Policy{MaxCalls: nonZero(7)},
+		Steps: []*runs.StepRequest{{Tool: "lamp.read", Title: str("Look"), Arguments: json.RawMessage(`{"what":1}`)}}})
+	if err != nil || res.RunID != "r_first" || digest != first || key != theKey {
+		t.Errorf("%v %+v, key %q, digest %q, not %q", err, res, key, digest, first)
+	}
+	seen := map[string]string{first: body}
+	for _, other := range []string{``, `{"title":"T"}`, `{"goal":"T"}`, `{"goal":"T","instructions":"I"}`, strings.Replace(body, "7", "8", 1), strings.Replace(body, "ko", "ja", 1),
+		strings.Replace(body, `"what":1`, `"what":2`, 1), strings.Replace(body, "Look", "See", 1), strings.Replace(body, `"title":"Look"`, `"expect_failure":"timeout"`, 1)} {
+		if a := w.do(t, "POST", "/v1/runs", strings.NewReader(other), withKey); a.status != 201 {
+			t.Errorf("%s: %d %s", other, a.status, a.body)
+		}
+		if seen[digest] != "" {
+			t.Errorf("%s and %s are the same request", other, seen[digest])
+		}
+		seen[digest] = other
+	}
+	refusal = fmt.Errorf("claim: %w", store.ErrKeyReused)
+	if p := wantProblem(t, w.do(t, "POST", "/v1/runs", strings.NewReader(body), withKey), kindKeyReused); !strings.Contains(fmt.Sprint(p["detail"]), "another request") {
+		t.Errorf("%v", p)
+	}
+	var p *types.Problem
+	if _, err := w.runs["grpc"].Start(t.Context(), &runs.StartPayload{IdempotencyKey: str("k")}); !errors.As(err, &p) || p.Code != "key_reused" {
+		t.Errorf("%v %+v", err, p)
+	}
+	refusal = planner.ErrNoKeys
+	wantProblem(t, w.do(t, "POST", "/v1/runs", strings.NewReader(body), withKey), kindInvalidParameter)
+	if a := w.do(t, "POST", "/v1/runs", strings.NewReader(body), func(r *http.Request) { r.Header.Set("Idempotency-Key", strings.Repeat("k", 256)) }); a.status != 400 {
+		t.Errorf("a long key: %d %s", a.status, a.body)
+	}
+}
+
 // Everything that is wrong with a body is told at once, with pointers into it.
 func TestInvalidBodies(t *testing.T) {
 	t.Parallel()

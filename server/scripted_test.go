@@ -20,6 +20,7 @@ type scripted struct {
 	call        func(ctx context.Context, req tool.Request, lang string) (*tool.Result, error)
 	prepare     *planner.Service
 	start       func(ctx context.Context, in planner.Input) error
+	startOnce   func(ctx context.Context, in planner.Input, key, digest string) (string, error)
 	state       func(ctx context.Context, run string) (*planner.State, error)
 	ended       func(ctx context.Context, run string) (bool, error)
 	list        func(ctx context.Context, limit int, waiting bool) ([]planner.Summary, error)
@@ -57,6 +58,13 @@ func (s *scripted) Start(ctx context.Context, in planner.Input) error {
 		return errNotScripted
 	}
 	return s.start(ctx, in)
+}
+
+func (s *scripted) StartOnce(ctx context.Context, in planner.Input, key, digest string) (string, error) {
+	if s.startOnce == nil {
+		return in.RunID, s.Start(ctx, in)
+	}
+	return s.startOnce(ctx, in, key, digest)
 }
 
 func (s *scripted) State(ctx context.Context, run string) (*planner.State, error) {

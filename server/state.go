@@ -10,7 +10,7 @@ import (
 // wireState is a run as callers read it. Lists are never null.
 func wireState(st *planner.State) *runs.RunState {
 	w := &runs.RunState{RunID: st.RunID, Title: st.Title, Language: st.Language, Kind: string(st.Kind), Outcome: string(st.Outcome), Paused: st.Paused,
-		Policy: wirePolicy(st.Policy), Goal: optional(st.Goal), Tokens: st.Tokens, Began: instant(st.Began), WaitedMs: st.WaitedMS, WithPeopleMs: st.WithPeopleMS,
+		Policy: wirePolicy(st.Policy), Goal: optional(st.Goal), Tokens: st.Tokens, Began: instant(st.Began), WaitedMs: st.WaitedMS, WithPeopleMs: st.WithPeopleMS, Worker: optional(st.Worker),
 		Steps: []*runs.StepState{}, Questions: []*types.Question{}}
 	if p := st.Planning; p != nil {
 		w.Answer, w.Finalized, w.Model, w.Turns = optional(p.Answer), optional(p.Finalized), optional(p.Model), nonZero(p.Turns)

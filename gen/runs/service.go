@@ -310,6 +310,9 @@ type RunState struct {
 	WaitedMs int64
 	// How long it has waited for people, in milliseconds
 	WithPeopleMs int64
+	// The worker that has its tab, shells and files; absent where one worker
+	// serves all runs, and before the first attempt
+	Worker *string
 }
 
 // One run in a list.
@@ -346,6 +349,9 @@ type StartPayload struct {
 	Title *string
 	// Preferred languages, as RFC 9110 says; language goes first
 	AcceptLanguage *string
+	// Makes a repeated request return the run of the first one; 1 to 255
+	// characters, chosen by the client
+	IdempotencyKey *string
 }
 
 // StartResult is the result type of the runs service start method.

@@ -31,6 +31,7 @@ type Service interface {
 	PreparePlan(p *planner.Plan, reqs []tool.Request, lang string) (planner.Input, error)
 	PrepareGoal(goal, instructions string, p tool.Policy, lang string) (planner.Input, error)
 	Start(ctx context.Context, in planner.Input) error
+	StartOnce(ctx context.Context, in planner.Input, key, digest string) (runID string, err error)
 	State(ctx context.Context, runID string) (*planner.State, error)
 	Ended(ctx context.Context, runID string) (bool, error)
 	List(ctx context.Context, limit int) ([]planner.Summary, error)
@@ -91,6 +92,16 @@ func (g guard) Start(ctx context.Context, in planner.Input) error {
 		return err
 	}
 	return g.Service.Start(ctx, in)
+}
+
+func (g guard) StartOnce(ctx context.Context, in planner.Input, key, digest string) (string, error) {
+	if err := require(ctx, Call, "to start a run"); err != nil {
+		return "", err
+	}
+	if err := allowed(ctx, in.Policy); err != nil {
+		return "", err
+	}
+	return g.Service.StartOnce(ctx, in, From(ctx).Key(key), digest)
 }
 
 func (g guard) State(ctx context.Context, runID string) (*planner.State, error) {

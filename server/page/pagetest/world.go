@@ -330,6 +330,11 @@ func (w *World) PrepareGoal(string, string, tool.Policy, string) (planner.Input,
 // Start implements auth.Service.
 func (w *World) Start(context.Context, planner.Input) error { return errNotScripted }
 
+// StartOnce implements auth.Service.
+func (w *World) StartOnce(context.Context, planner.Input, string, string) (string, error) {
+	return "", errNotScripted
+}
+
 // Append implements auth.Service.
 func (w *World) Append(context.Context, string, []tool.Request, string) ([]string, error) {
 	return nil, errNotScripted

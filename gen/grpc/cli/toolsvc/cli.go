@@ -30,7 +30,7 @@ func UsageCommands() []string {
 
 // UsageExamples produces an example of a valid invocation of the CLI tool.
 func UsageExamples() string {
-	return os.Args[0] + " " + "runs start --message '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Harum doloribus pariatur ea optio.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6292633743885405723,\n         \"max_failures\": 5564544979886164344,\n         \"question_ttl_ms\": 8118142317522698796,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 4561023381366184013,\n         \"token_budget\": 1332646128925975160,\n         \"wait_budget_ms\": 6426166064305390284\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"" + "\n" +
+	return os.Args[0] + " " + "runs start --message '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Doloribus pariatur ea optio dicta odio.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6292633743885405723,\n         \"max_failures\": 5564544979886164344,\n         \"question_ttl_ms\": 8118142317522698796,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 4561023381366184013,\n         \"token_budget\": 1332646128925975160,\n         \"wait_budget_ms\": 6426166064305390284\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\" --idempotency-key \"order-4711-refund\"" + "\n" +
 		os.Args[0] + " " + "tools list" + "\n" +
 		""
 }
@@ -47,6 +47,7 @@ func ParseEndpoint(
 		runsStartFlags              = flag.NewFlagSet("start", flag.ExitOnError)
 		runsStartMessageFlag        = runsStartFlags.String("message", "", "")
 		runsStartAcceptLanguageFlag = runsStartFlags.String("accept-language", "", "")
+		runsStartIdempotencyKeyFlag = runsStartFlags.String("idempotency-key", "", "")
 
 		runsListFlags       = flag.NewFlagSet("list", flag.ExitOnError)
 		runsListMessageFlag = runsListFlags.String("message", "", "")
@@ -225,7 +226,7 @@ func ParseEndpoint(
 			switch epn {
 			case "start":
 				endpoint = c.Start()
-				data, err = runsc.BuildStartPayload(*runsStartMessageFlag, *runsStartAcceptLanguageFlag)
+				data, err = runsc.BuildStartPayload(*runsStartMessageFlag, *runsStartAcceptLanguageFlag, *runsStartIdempotencyKeyFlag)
 			case "list":
 				endpoint = c.List()
 				data, err = runsc.BuildListPayload(*runsListMessageFlag)
@@ -307,6 +308,7 @@ func runsStartUsage() {
 	fmt.Fprintf(os.Stderr, "%s [flags] runs start", os.Args[0])
 	fmt.Fprint(os.Stderr, " -message JSON")
 	fmt.Fprint(os.Stderr, " -accept-language STRING")
+	fmt.Fprint(os.Stderr, " -idempotency-key STRING")
 	fmt.Fprintln(os.Stderr)
 
 	// Description
@@ -316,10 +318,11 @@ func runsStartUsage() {
 	// Flags list
 	fmt.Fprintln(os.Stderr, `    -message JSON: `)
 	fmt.Fprintln(os.Stderr, `    -accept-language STRING: `)
+	fmt.Fprintln(os.Stderr, `    -idempotency-key STRING: `)
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs start --message '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Harum doloribus pariatur ea optio.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6292633743885405723,\n         \"max_failures\": 5564544979886164344,\n         \"question_ttl_ms\": 8118142317522698796,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 4561023381366184013,\n         \"token_budget\": 1332646128925975160,\n         \"wait_budget_ms\": 6426166064305390284\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs start --message '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Doloribus pariatur ea optio dicta odio.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6292633743885405723,\n         \"max_failures\": 5564544979886164344,\n         \"question_ttl_ms\": 8118142317522698796,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 4561023381366184013,\n         \"token_budget\": 1332646128925975160,\n         \"wait_budget_ms\": 6426166064305390284\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\" --idempotency-key \"order-4711-refund\"")
 }
 
 func runsListUsage() {
@@ -375,7 +378,7 @@ func runsAppendUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs append --message '{\n      \"calls\": [\n         {\n            \"arguments\": \"U29sdXRhIHNlcXVpIGlsbG8gZWl1cyBmYWNlcmUgaW4u\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U29sdXRhIHNlcXVpIGlsbG8gZWl1cyBmYWNlcmUgaW4u\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }' --idempotency-key \"order-4711-refund\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs append --message '{\n      \"calls\": [\n         {\n            \"arguments\": \"U29sdXRhIHNlcXVpIGlsbG8gZWl1cyBmYWNlcmUgaW4u\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U29sdXRhIHNlcXVpIGlsbG8gZWl1cyBmYWNlcmUgaW4u\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U29sdXRhIHNlcXVpIGlsbG8gZWl1cyBmYWNlcmUgaW4u\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }' --idempotency-key \"order-4711-refund\"")
 }
 
 func runsResultUsage() {
@@ -411,7 +414,7 @@ func runsWatchUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs watch --message '{\n      \"after\": 4802620035604952769,\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs watch --message '{\n      \"after\": 8153211758415072215,\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
 }
 
 func runsArtifactUsage() {
@@ -447,7 +450,7 @@ func runsAnswerUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs answer --message '{\n      \"answer\": \"SGljIHJlcnVtIHZvbHVwdGF0aWJ1cyBxdWlhLg==\",\n      \"question\": \"q_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs answer --message '{\n      \"answer\": \"UXVpIHByYWVzZW50aXVtIGF1dCBkb2xvciBhbmltaSBjb3Jwb3Jpcy4=\",\n      \"question\": \"q_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
 }
 
 func runsApproveUsage() {
@@ -465,7 +468,7 @@ func runsApproveUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs approve --message '{\n      \"approval\": \"a_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"approved\": false,\n      \"digest\": \"o1z\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs approve --message '{\n      \"approval\": \"a_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"approved\": true,\n      \"digest\": \"fhl\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
 }
 
 func runsPauseUsage() {

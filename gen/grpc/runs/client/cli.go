@@ -19,14 +19,14 @@ import (
 
 // BuildStartPayload builds the payload for the runs start endpoint from CLI
 // flags.
-func BuildStartPayload(runsStartMessage string, runsStartAcceptLanguage string) (*runs.StartPayload, error) {
+func BuildStartPayload(runsStartMessage string, runsStartAcceptLanguage string, runsStartIdempotencyKey string) (*runs.StartPayload, error) {
 	var err error
 	var message runspb.StartRequest
 	{
 		if runsStartMessage != "" {
 			err = json.Unmarshal([]byte(runsStartMessage), &message)
 			if err != nil {
-				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Harum doloribus pariatur ea optio.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6292633743885405723,\n         \"max_failures\": 5564544979886164344,\n         \"question_ttl_ms\": 8118142317522698796,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 4561023381366184013,\n         \"token_budget\": 1332646128925975160,\n         \"wait_budget_ms\": 6426166064305390284\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }'")
+				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Doloribus pariatur ea optio dicta odio.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6292633743885405723,\n         \"max_failures\": 5564544979886164344,\n         \"question_ttl_ms\": 8118142317522698796,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 4561023381366184013,\n         \"token_budget\": 1332646128925975160,\n         \"wait_budget_ms\": 6426166064305390284\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }'")
 			}
 		}
 	}
@@ -36,6 +36,21 @@ func BuildStartPayload(runsStartMessage string, runsStartAcceptLanguage string) 
 			acceptLanguage = &runsStartAcceptLanguage
 			if utf8.RuneCountInString(*acceptLanguage) > 1000 {
 				err = goa.MergeErrors(err, goa.InvalidLengthError("accept_language", *acceptLanguage, utf8.RuneCountInString(*acceptLanguage), 1000, false))
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	var idempotencyKey *string
+	{
+		if runsStartIdempotencyKey != "" {
+			idempotencyKey = &runsStartIdempotencyKey
+			if utf8.RuneCountInString(*idempotencyKey) < 1 {
+				err = goa.MergeErrors(err, goa.InvalidLengthError("idempotency_key", *idempotencyKey, utf8.RuneCountInString(*idempotencyKey), 1, true))
+			}
+			if utf8.RuneCountInString(*idempotencyKey) > 255 {
+				err = goa.MergeErrors(err, goa.InvalidLengthError("idempotency_key", *idempotencyKey, utf8.RuneCountInString(*idempotencyKey), 255, false))
 			}
 			if err != nil {
 				return nil, err
@@ -63,6 +78,7 @@ func BuildStartPayload(runsStartMessage string, runsStartAcceptLanguage string) 
 		v.Policy = protobufRunspbPolicyToRunsPolicy(message.Policy)
 	}
 	v.AcceptLanguage = acceptLanguage
+	v.IdempotencyKey = idempotencyKey
 
 	return v, nil
 }
@@ -120,7 +136,7 @@ func BuildAppendPayload(runsAppendMessage string, runsAppendIdempotencyKey strin
 		if runsAppendMessage != "" {
 			err = json.Unmarshal([]byte(runsAppendMessage), &message)
 			if err != nil {
-				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"calls\": [\n         {\n            \"arguments\": \"U29sdXRhIHNlcXVpIGlsbG8gZWl1cyBmYWNlcmUgaW4u\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U29sdXRhIHNlcXVpIGlsbG8gZWl1cyBmYWNlcmUgaW4u\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"calls\": [\n         {\n            \"arguments\": \"U29sdXRhIHNlcXVpIGlsbG8gZWl1cyBmYWNlcmUgaW4u\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U29sdXRhIHNlcXVpIGlsbG8gZWl1cyBmYWNlcmUgaW4u\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U29sdXRhIHNlcXVpIGlsbG8gZWl1cyBmYWNlcmUgaW4u\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
 			}
 		}
 	}
@@ -186,7 +202,7 @@ func BuildWatchPayload(runsWatchMessage string) (*runs.WatchPayload, error) {
 		if runsWatchMessage != "" {
 			err = json.Unmarshal([]byte(runsWatchMessage), &message)
 			if err != nil {
-				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"after\": 4802620035604952769,\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"after\": 8153211758415072215,\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
 			}
 		}
 	}
@@ -227,7 +243,7 @@ func BuildAnswerPayload(runsAnswerMessage string) (*runs.AnswerPayload, error) {
 		if runsAnswerMessage != "" {
 			err = json.Unmarshal([]byte(runsAnswerMessage), &message)
 			if err != nil {
-				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"answer\": \"SGljIHJlcnVtIHZvbHVwdGF0aWJ1cyBxdWlhLg==\",\n      \"question\": \"q_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"answer\": \"UXVpIHByYWVzZW50aXVtIGF1dCBkb2xvciBhbmltaSBjb3Jwb3Jpcy4=\",\n      \"question\": \"q_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
 			}
 		}
 	}
@@ -249,7 +265,7 @@ func BuildApprovePayload(runsApproveMessage string) (*runs.ApprovePayload, error
 		if runsApproveMessage != "" {
 			err = json.Unmarshal([]byte(runsApproveMessage), &message)
 			if err != nil {
-				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"approval\": \"a_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"approved\": false,\n      \"digest\": \"o1z\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"approval\": \"a_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"approved\": true,\n      \"digest\": \"fhl\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
 			}
 		}
 	}

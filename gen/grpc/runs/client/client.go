@@ -57,6 +57,8 @@ func (c *Client) Start() goa.Endpoint {
 				return nil, NewStartInvalidBodyError(message)
 			case *runspb.StartPayloadTooLargeError:
 				return nil, NewStartPayloadTooLargeError(message)
+			case *runspb.StartKeyReusedError:
+				return nil, NewStartKeyReusedError(message)
 			case *runspb.StartInvalidParameterError:
 				return nil, NewStartInvalidParameterError(message)
 			case *runspb.StartForbiddenError:

@@ -40,6 +40,9 @@ func EncodeStartRequest(ctx context.Context, v any, md *metadata.MD) (any, error
 	if payload.AcceptLanguage != nil {
 		(*md).Append("accept-language", *payload.AcceptLanguage)
 	}
+	if payload.IdempotencyKey != nil {
+		(*md).Append("idempotency-key", *payload.IdempotencyKey)
+	}
 	return NewProtoStartRequest(payload), nil
 }
 

@@ -382,6 +382,124 @@ func (x *StartPayloadTooLargeError) GetRequestId() string {
 	return ""
 }
 
+type StartKeyReusedError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartKeyReusedError) Reset() {
+	*x = StartKeyReusedError{}
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartKeyReusedError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartKeyReusedError) ProtoMessage() {}
+
+func (x *StartKeyReusedError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartKeyReusedError.ProtoReflect.Descriptor instead.
+func (*StartKeyReusedError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *StartKeyReusedError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *StartKeyReusedError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *StartKeyReusedError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *StartKeyReusedError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *StartKeyReusedError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *StartKeyReusedError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *StartKeyReusedError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *StartKeyReusedError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *StartKeyReusedError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
 type StartInvalidParameterError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identifies the kind of problem
@@ -409,7 +527,7 @@ type StartInvalidParameterError struct {
 
 func (x *StartInvalidParameterError) Reset() {
 	*x = StartInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[3]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -421,7 +539,7 @@ func (x *StartInvalidParameterError) String() string {
 func (*StartInvalidParameterError) ProtoMessage() {}
 
 func (x *StartInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[3]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -434,7 +552,7 @@ func (x *StartInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*StartInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{3}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *StartInvalidParameterError) GetType() string {
@@ -527,7 +645,7 @@ type StartForbiddenError struct {
 
 func (x *StartForbiddenError) Reset() {
 	*x = StartForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[4]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -539,7 +657,7 @@ func (x *StartForbiddenError) String() string {
 func (*StartForbiddenError) ProtoMessage() {}
 
 func (x *StartForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[4]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -552,7 +670,7 @@ func (x *StartForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartForbiddenError.ProtoReflect.Descriptor instead.
 func (*StartForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{4}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *StartForbiddenError) GetType() string {
@@ -645,7 +763,7 @@ type StartInternalError struct {
 
 func (x *StartInternalError) Reset() {
 	*x = StartInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[5]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -657,7 +775,7 @@ func (x *StartInternalError) String() string {
 func (*StartInternalError) ProtoMessage() {}
 
 func (x *StartInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[5]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -670,7 +788,7 @@ func (x *StartInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartInternalError.ProtoReflect.Descriptor instead.
 func (*StartInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{5}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *StartInternalError) GetType() string {
@@ -763,7 +881,7 @@ type StartUnavailableError struct {
 
 func (x *StartUnavailableError) Reset() {
 	*x = StartUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[6]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -775,7 +893,7 @@ func (x *StartUnavailableError) String() string {
 func (*StartUnavailableError) ProtoMessage() {}
 
 func (x *StartUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[6]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -788,7 +906,7 @@ func (x *StartUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartUnavailableError.ProtoReflect.Descriptor instead.
 func (*StartUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{6}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StartUnavailableError) GetType() string {
@@ -874,7 +992,7 @@ type StartRequest struct {
 
 func (x *StartRequest) Reset() {
 	*x = StartRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[7]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -886,7 +1004,7 @@ func (x *StartRequest) String() string {
 func (*StartRequest) ProtoMessage() {}
 
 func (x *StartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[7]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -899,7 +1017,7 @@ func (x *StartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartRequest.ProtoReflect.Descriptor instead.
 func (*StartRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{7}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *StartRequest) GetGoal() string {
@@ -968,7 +1086,7 @@ type StepRequest struct {
 
 func (x *StepRequest) Reset() {
 	*x = StepRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[8]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -980,7 +1098,7 @@ func (x *StepRequest) String() string {
 func (*StepRequest) ProtoMessage() {}
 
 func (x *StepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[8]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -993,7 +1111,7 @@ func (x *StepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRequest.ProtoReflect.Descriptor instead.
 func (*StepRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{8}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *StepRequest) GetTool() string {
@@ -1058,7 +1176,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[9]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1070,7 +1188,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[9]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1083,7 +1201,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{9}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Policy) GetRepair() string {
@@ -1173,7 +1291,7 @@ type StartResponse struct {
 
 func (x *StartResponse) Reset() {
 	*x = StartResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[10]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1185,7 +1303,7 @@ func (x *StartResponse) String() string {
 func (*StartResponse) ProtoMessage() {}
 
 func (x *StartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[10]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1198,7 +1316,7 @@ func (x *StartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartResponse.ProtoReflect.Descriptor instead.
 func (*StartResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{10}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *StartResponse) GetRunId() string {
@@ -1235,7 +1353,7 @@ type ListInvalidParameterError struct {
 
 func (x *ListInvalidParameterError) Reset() {
 	*x = ListInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[11]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1247,7 +1365,7 @@ func (x *ListInvalidParameterError) String() string {
 func (*ListInvalidParameterError) ProtoMessage() {}
 
 func (x *ListInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[11]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1260,7 +1378,7 @@ func (x *ListInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*ListInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{11}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListInvalidParameterError) GetType() string {
@@ -1353,7 +1471,7 @@ type ListForbiddenError struct {
 
 func (x *ListForbiddenError) Reset() {
 	*x = ListForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[12]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1365,7 +1483,7 @@ func (x *ListForbiddenError) String() string {
 func (*ListForbiddenError) ProtoMessage() {}
 
 func (x *ListForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[12]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1378,7 +1496,7 @@ func (x *ListForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListForbiddenError.ProtoReflect.Descriptor instead.
 func (*ListForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{12}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListForbiddenError) GetType() string {
@@ -1471,7 +1589,7 @@ type ListInternalError struct {
 
 func (x *ListInternalError) Reset() {
 	*x = ListInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[13]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1483,7 +1601,7 @@ func (x *ListInternalError) String() string {
 func (*ListInternalError) ProtoMessage() {}
 
 func (x *ListInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[13]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1496,7 +1614,7 @@ func (x *ListInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInternalError.ProtoReflect.Descriptor instead.
 func (*ListInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{13}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListInternalError) GetType() string {
@@ -1589,7 +1707,7 @@ type ListUnavailableError struct {
 
 func (x *ListUnavailableError) Reset() {
 	*x = ListUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[14]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1601,7 +1719,7 @@ func (x *ListUnavailableError) String() string {
 func (*ListUnavailableError) ProtoMessage() {}
 
 func (x *ListUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[14]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1614,7 +1732,7 @@ func (x *ListUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUnavailableError.ProtoReflect.Descriptor instead.
 func (*ListUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{14}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListUnavailableError) GetType() string {
@@ -1692,7 +1810,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[15]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1704,7 +1822,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[15]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1717,7 +1835,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{15}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListRequest) GetLimit() int32 {
@@ -1744,7 +1862,7 @@ type ListResponse struct {
 
 func (x *ListResponse) Reset() {
 	*x = ListResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[16]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1756,7 +1874,7 @@ func (x *ListResponse) String() string {
 func (*ListResponse) ProtoMessage() {}
 
 func (x *ListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[16]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1769,7 +1887,7 @@ func (x *ListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResponse.ProtoReflect.Descriptor instead.
 func (*ListResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{16}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListResponse) GetRuns() []*RunSummary {
@@ -1796,7 +1914,7 @@ type RunSummary struct {
 
 func (x *RunSummary) Reset() {
 	*x = RunSummary{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[17]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1808,7 +1926,7 @@ func (x *RunSummary) String() string {
 func (*RunSummary) ProtoMessage() {}
 
 func (x *RunSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[17]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1821,7 +1939,7 @@ func (x *RunSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSummary.ProtoReflect.Descriptor instead.
 func (*RunSummary) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{17}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RunSummary) GetRunId() string {
@@ -1879,7 +1997,7 @@ type ShowUnknownRunError struct {
 
 func (x *ShowUnknownRunError) Reset() {
 	*x = ShowUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[18]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1891,7 +2009,7 @@ func (x *ShowUnknownRunError) String() string {
 func (*ShowUnknownRunError) ProtoMessage() {}
 
 func (x *ShowUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[18]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1904,7 +2022,7 @@ func (x *ShowUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowUnknownRunError.ProtoReflect.Descriptor instead.
 func (*ShowUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{18}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ShowUnknownRunError) GetType() string {
@@ -1997,7 +2115,7 @@ type ShowInvalidParameterError struct {
 
 func (x *ShowInvalidParameterError) Reset() {
 	*x = ShowInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[19]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2009,7 +2127,7 @@ func (x *ShowInvalidParameterError) String() string {
 func (*ShowInvalidParameterError) ProtoMessage() {}
 
 func (x *ShowInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[19]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2022,7 +2140,7 @@ func (x *ShowInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*ShowInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{19}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ShowInvalidParameterError) GetType() string {
@@ -2115,7 +2233,7 @@ type ShowForbiddenError struct {
 
 func (x *ShowForbiddenError) Reset() {
 	*x = ShowForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[20]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2127,7 +2245,7 @@ func (x *ShowForbiddenError) String() string {
 func (*ShowForbiddenError) ProtoMessage() {}
 
 func (x *ShowForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[20]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2140,7 +2258,7 @@ func (x *ShowForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowForbiddenError.ProtoReflect.Descriptor instead.
 func (*ShowForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{20}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ShowForbiddenError) GetType() string {
@@ -2233,7 +2351,7 @@ type ShowInternalError struct {
 
 func (x *ShowInternalError) Reset() {
 	*x = ShowInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[21]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2245,7 +2363,7 @@ func (x *ShowInternalError) String() string {
 func (*ShowInternalError) ProtoMessage() {}
 
 func (x *ShowInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[21]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2258,7 +2376,7 @@ func (x *ShowInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowInternalError.ProtoReflect.Descriptor instead.
 func (*ShowInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{21}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ShowInternalError) GetType() string {
@@ -2351,7 +2469,7 @@ type ShowUnavailableError struct {
 
 func (x *ShowUnavailableError) Reset() {
 	*x = ShowUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[22]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2363,7 +2481,7 @@ func (x *ShowUnavailableError) String() string {
 func (*ShowUnavailableError) ProtoMessage() {}
 
 func (x *ShowUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[22]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2376,7 +2494,7 @@ func (x *ShowUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowUnavailableError.ProtoReflect.Descriptor instead.
 func (*ShowUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{22}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ShowUnavailableError) GetType() string {
@@ -2452,7 +2570,7 @@ type ShowRequest struct {
 
 func (x *ShowRequest) Reset() {
 	*x = ShowRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[23]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2464,7 +2582,7 @@ func (x *ShowRequest) String() string {
 func (*ShowRequest) ProtoMessage() {}
 
 func (x *ShowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[23]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2477,7 +2595,7 @@ func (x *ShowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowRequest.ProtoReflect.Descriptor instead.
 func (*ShowRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{23}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ShowRequest) GetRun() string {
@@ -2524,14 +2642,17 @@ type ShowResponse struct {
 	// How long it has backed off in all, in milliseconds
 	WaitedMs int64 `protobuf:"zigzag64,17,opt,name=waited_ms,json=waitedMs,proto3" json:"waited_ms,omitempty"`
 	// How long it has waited for people, in milliseconds
-	WithPeopleMs  int64 `protobuf:"zigzag64,18,opt,name=with_people_ms,json=withPeopleMs,proto3" json:"with_people_ms,omitempty"`
+	WithPeopleMs int64 `protobuf:"zigzag64,18,opt,name=with_people_ms,json=withPeopleMs,proto3" json:"with_people_ms,omitempty"`
+	// The worker that has its tab, shells and files; absent where one worker
+	// serves all runs, and before the first attempt
+	Worker        *string `protobuf:"bytes,19,opt,name=worker,proto3,oneof" json:"worker,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ShowResponse) Reset() {
 	*x = ShowResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[24]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2543,7 +2664,7 @@ func (x *ShowResponse) String() string {
 func (*ShowResponse) ProtoMessage() {}
 
 func (x *ShowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[24]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2556,7 +2677,7 @@ func (x *ShowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowResponse.ProtoReflect.Descriptor instead.
 func (*ShowResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{24}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ShowResponse) GetRunId() string {
@@ -2685,6 +2806,13 @@ func (x *ShowResponse) GetWithPeopleMs() int64 {
 	return 0
 }
 
+func (x *ShowResponse) GetWorker() string {
+	if x != nil && x.Worker != nil {
+		return *x.Worker
+	}
+	return ""
+}
+
 // One step of a run.
 type StepState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2708,7 +2836,7 @@ type StepState struct {
 
 func (x *StepState) Reset() {
 	*x = StepState{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[25]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2720,7 +2848,7 @@ func (x *StepState) String() string {
 func (*StepState) ProtoMessage() {}
 
 func (x *StepState) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[25]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2733,7 +2861,7 @@ func (x *StepState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepState.ProtoReflect.Descriptor instead.
 func (*StepState) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{25}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *StepState) GetCallId() string {
@@ -2822,7 +2950,7 @@ type ToolResult struct {
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[26]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2834,7 +2962,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[26]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2847,7 +2975,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{26}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ToolResult) GetCallId() string {
@@ -2977,7 +3105,7 @@ type ToolError struct {
 
 func (x *ToolError) Reset() {
 	*x = ToolError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[27]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2989,7 +3117,7 @@ func (x *ToolError) String() string {
 func (*ToolError) ProtoMessage() {}
 
 func (x *ToolError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[27]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3002,7 +3130,7 @@ func (x *ToolError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolError.ProtoReflect.Descriptor instead.
 func (*ToolError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{27}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ToolError) GetCode() string {
@@ -3065,7 +3193,7 @@ type RetryHint struct {
 
 func (x *RetryHint) Reset() {
 	*x = RetryHint{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[28]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3077,7 +3205,7 @@ func (x *RetryHint) String() string {
 func (*RetryHint) ProtoMessage() {}
 
 func (x *RetryHint) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[28]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3090,7 +3218,7 @@ func (x *RetryHint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryHint.ProtoReflect.Descriptor instead.
 func (*RetryHint) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{28}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RetryHint) GetReason() string {
@@ -3196,7 +3324,7 @@ type Candidate struct {
 
 func (x *Candidate) Reset() {
 	*x = Candidate{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[29]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3208,7 +3336,7 @@ func (x *Candidate) String() string {
 func (*Candidate) ProtoMessage() {}
 
 func (x *Candidate) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[29]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3221,7 +3349,7 @@ func (x *Candidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
 func (*Candidate) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{29}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Candidate) GetName() string {
@@ -3274,7 +3402,7 @@ type RollbackNotice struct {
 
 func (x *RollbackNotice) Reset() {
 	*x = RollbackNotice{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[30]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3286,7 +3414,7 @@ func (x *RollbackNotice) String() string {
 func (*RollbackNotice) ProtoMessage() {}
 
 func (x *RollbackNotice) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[30]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3299,7 +3427,7 @@ func (x *RollbackNotice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollbackNotice.ProtoReflect.Descriptor instead.
 func (*RollbackNotice) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{30}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RollbackNotice) GetPerformed() bool {
@@ -3344,7 +3472,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[31]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3356,7 +3484,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[31]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3369,7 +3497,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{31}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Verification) GetVerdict() string {
@@ -3443,7 +3571,7 @@ type Check struct {
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[32]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3455,7 +3583,7 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[32]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3468,7 +3596,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{32}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Check) GetName() string {
@@ -3526,7 +3654,7 @@ type EvidenceRefs struct {
 
 func (x *EvidenceRefs) Reset() {
 	*x = EvidenceRefs{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[33]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3538,7 +3666,7 @@ func (x *EvidenceRefs) String() string {
 func (*EvidenceRefs) ProtoMessage() {}
 
 func (x *EvidenceRefs) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[33]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3551,7 +3679,7 @@ func (x *EvidenceRefs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceRefs.ProtoReflect.Descriptor instead.
 func (*EvidenceRefs) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{33}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *EvidenceRefs) GetBefore() string {
@@ -3587,7 +3715,7 @@ type Opinion struct {
 
 func (x *Opinion) Reset() {
 	*x = Opinion{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[34]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3599,7 +3727,7 @@ func (x *Opinion) String() string {
 func (*Opinion) ProtoMessage() {}
 
 func (x *Opinion) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[34]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3612,7 +3740,7 @@ func (x *Opinion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Opinion.ProtoReflect.Descriptor instead.
 func (*Opinion) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{34}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Opinion) GetModel() string {
@@ -3683,7 +3811,7 @@ type AttemptRecord struct {
 
 func (x *AttemptRecord) Reset() {
 	*x = AttemptRecord{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[35]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3695,7 +3823,7 @@ func (x *AttemptRecord) String() string {
 func (*AttemptRecord) ProtoMessage() {}
 
 func (x *AttemptRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[35]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3708,7 +3836,7 @@ func (x *AttemptRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptRecord.ProtoReflect.Descriptor instead.
 func (*AttemptRecord) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{35}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AttemptRecord) GetNumber() int32 {
@@ -3793,7 +3921,7 @@ type Repair struct {
 
 func (x *Repair) Reset() {
 	*x = Repair{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[36]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3805,7 +3933,7 @@ func (x *Repair) String() string {
 func (*Repair) ProtoMessage() {}
 
 func (x *Repair) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[36]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3818,7 +3946,7 @@ func (x *Repair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repair.ProtoReflect.Descriptor instead.
 func (*Repair) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{36}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Repair) GetPath() string {
@@ -3878,7 +4006,7 @@ type Telemetry struct {
 
 func (x *Telemetry) Reset() {
 	*x = Telemetry{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[37]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3890,7 +4018,7 @@ func (x *Telemetry) String() string {
 func (*Telemetry) ProtoMessage() {}
 
 func (x *Telemetry) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[37]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3903,7 +4031,7 @@ func (x *Telemetry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Telemetry.ProtoReflect.Descriptor instead.
 func (*Telemetry) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{37}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Telemetry) GetDurationMs() int64 {
@@ -3961,7 +4089,7 @@ type RunLink struct {
 
 func (x *RunLink) Reset() {
 	*x = RunLink{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[38]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3973,7 +4101,7 @@ func (x *RunLink) String() string {
 func (*RunLink) ProtoMessage() {}
 
 func (x *RunLink) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[38]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3986,7 +4114,7 @@ func (x *RunLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunLink.ProtoReflect.Descriptor instead.
 func (*RunLink) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{38}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RunLink) GetWorkflowId() string {
@@ -4052,7 +4180,7 @@ type Question struct {
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[39]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4064,7 +4192,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[39]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4077,7 +4205,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{39}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Question) GetId() string {
@@ -4226,7 +4354,7 @@ type AppendInvalidBodyError struct {
 
 func (x *AppendInvalidBodyError) Reset() {
 	*x = AppendInvalidBodyError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[40]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4238,7 +4366,7 @@ func (x *AppendInvalidBodyError) String() string {
 func (*AppendInvalidBodyError) ProtoMessage() {}
 
 func (x *AppendInvalidBodyError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[40]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4251,7 +4379,7 @@ func (x *AppendInvalidBodyError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendInvalidBodyError.ProtoReflect.Descriptor instead.
 func (*AppendInvalidBodyError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{40}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *AppendInvalidBodyError) GetType() string {
@@ -4344,7 +4472,7 @@ type AppendPayloadTooLargeError struct {
 
 func (x *AppendPayloadTooLargeError) Reset() {
 	*x = AppendPayloadTooLargeError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[41]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4356,7 +4484,7 @@ func (x *AppendPayloadTooLargeError) String() string {
 func (*AppendPayloadTooLargeError) ProtoMessage() {}
 
 func (x *AppendPayloadTooLargeError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[41]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4369,7 +4497,7 @@ func (x *AppendPayloadTooLargeError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendPayloadTooLargeError.ProtoReflect.Descriptor instead.
 func (*AppendPayloadTooLargeError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{41}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *AppendPayloadTooLargeError) GetType() string {
@@ -4462,7 +4590,7 @@ type AppendKeyReusedError struct {
 
 func (x *AppendKeyReusedError) Reset() {
 	*x = AppendKeyReusedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[42]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4474,7 +4602,7 @@ func (x *AppendKeyReusedError) String() string {
 func (*AppendKeyReusedError) ProtoMessage() {}
 
 func (x *AppendKeyReusedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[42]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4487,7 +4615,7 @@ func (x *AppendKeyReusedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendKeyReusedError.ProtoReflect.Descriptor instead.
 func (*AppendKeyReusedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{42}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *AppendKeyReusedError) GetType() string {
@@ -4580,7 +4708,7 @@ type AppendUnknownRunError struct {
 
 func (x *AppendUnknownRunError) Reset() {
 	*x = AppendUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[43]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4592,7 +4720,7 @@ func (x *AppendUnknownRunError) String() string {
 func (*AppendUnknownRunError) ProtoMessage() {}
 
 func (x *AppendUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[43]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4605,7 +4733,7 @@ func (x *AppendUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendUnknownRunError.ProtoReflect.Descriptor instead.
 func (*AppendUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{43}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *AppendUnknownRunError) GetType() string {
@@ -4698,7 +4826,7 @@ type AppendRunEndedError struct {
 
 func (x *AppendRunEndedError) Reset() {
 	*x = AppendRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[44]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4710,7 +4838,7 @@ func (x *AppendRunEndedError) String() string {
 func (*AppendRunEndedError) ProtoMessage() {}
 
 func (x *AppendRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[44]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4723,7 +4851,7 @@ func (x *AppendRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendRunEndedError.ProtoReflect.Descriptor instead.
 func (*AppendRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{44}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *AppendRunEndedError) GetType() string {
@@ -4816,7 +4944,7 @@ type AppendRunFullError struct {
 
 func (x *AppendRunFullError) Reset() {
 	*x = AppendRunFullError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[45]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4828,7 +4956,7 @@ func (x *AppendRunFullError) String() string {
 func (*AppendRunFullError) ProtoMessage() {}
 
 func (x *AppendRunFullError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[45]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4841,7 +4969,7 @@ func (x *AppendRunFullError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendRunFullError.ProtoReflect.Descriptor instead.
 func (*AppendRunFullError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{45}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *AppendRunFullError) GetType() string {
@@ -4934,7 +5062,7 @@ type AppendTooManyCallsError struct {
 
 func (x *AppendTooManyCallsError) Reset() {
 	*x = AppendTooManyCallsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[46]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4946,7 +5074,7 @@ func (x *AppendTooManyCallsError) String() string {
 func (*AppendTooManyCallsError) ProtoMessage() {}
 
 func (x *AppendTooManyCallsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[46]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4959,7 +5087,7 @@ func (x *AppendTooManyCallsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendTooManyCallsError.ProtoReflect.Descriptor instead.
 func (*AppendTooManyCallsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{46}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *AppendTooManyCallsError) GetType() string {
@@ -5052,7 +5180,7 @@ type AppendInvalidParameterError struct {
 
 func (x *AppendInvalidParameterError) Reset() {
 	*x = AppendInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[47]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5064,7 +5192,7 @@ func (x *AppendInvalidParameterError) String() string {
 func (*AppendInvalidParameterError) ProtoMessage() {}
 
 func (x *AppendInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[47]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5077,7 +5205,7 @@ func (x *AppendInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*AppendInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{47}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *AppendInvalidParameterError) GetType() string {
@@ -5170,7 +5298,7 @@ type AppendForbiddenError struct {
 
 func (x *AppendForbiddenError) Reset() {
 	*x = AppendForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[48]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5182,7 +5310,7 @@ func (x *AppendForbiddenError) String() string {
 func (*AppendForbiddenError) ProtoMessage() {}
 
 func (x *AppendForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[48]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5195,7 +5323,7 @@ func (x *AppendForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendForbiddenError.ProtoReflect.Descriptor instead.
 func (*AppendForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{48}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *AppendForbiddenError) GetType() string {
@@ -5288,7 +5416,7 @@ type AppendInternalError struct {
 
 func (x *AppendInternalError) Reset() {
 	*x = AppendInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[49]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5300,7 +5428,7 @@ func (x *AppendInternalError) String() string {
 func (*AppendInternalError) ProtoMessage() {}
 
 func (x *AppendInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[49]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5313,7 +5441,7 @@ func (x *AppendInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendInternalError.ProtoReflect.Descriptor instead.
 func (*AppendInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{49}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *AppendInternalError) GetType() string {
@@ -5406,7 +5534,7 @@ type AppendUnavailableError struct {
 
 func (x *AppendUnavailableError) Reset() {
 	*x = AppendUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[50]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5418,7 +5546,7 @@ func (x *AppendUnavailableError) String() string {
 func (*AppendUnavailableError) ProtoMessage() {}
 
 func (x *AppendUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[50]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5431,7 +5559,7 @@ func (x *AppendUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendUnavailableError.ProtoReflect.Descriptor instead.
 func (*AppendUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{50}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *AppendUnavailableError) GetType() string {
@@ -5509,7 +5637,7 @@ type AppendRequest struct {
 
 func (x *AppendRequest) Reset() {
 	*x = AppendRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[51]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5521,7 +5649,7 @@ func (x *AppendRequest) String() string {
 func (*AppendRequest) ProtoMessage() {}
 
 func (x *AppendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[51]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5534,7 +5662,7 @@ func (x *AppendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendRequest.ProtoReflect.Descriptor instead.
 func (*AppendRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{51}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *AppendRequest) GetRun() string {
@@ -5564,7 +5692,7 @@ type CallRequest struct {
 
 func (x *CallRequest) Reset() {
 	*x = CallRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[52]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5576,7 +5704,7 @@ func (x *CallRequest) String() string {
 func (*CallRequest) ProtoMessage() {}
 
 func (x *CallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[52]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5589,7 +5717,7 @@ func (x *CallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallRequest.ProtoReflect.Descriptor instead.
 func (*CallRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{52}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *CallRequest) GetTool() string {
@@ -5616,7 +5744,7 @@ type AppendResponse struct {
 
 func (x *AppendResponse) Reset() {
 	*x = AppendResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[53]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5628,7 +5756,7 @@ func (x *AppendResponse) String() string {
 func (*AppendResponse) ProtoMessage() {}
 
 func (x *AppendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[53]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5641,7 +5769,7 @@ func (x *AppendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendResponse.ProtoReflect.Descriptor instead.
 func (*AppendResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{53}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *AppendResponse) GetCalls() []*AppendedCall {
@@ -5664,7 +5792,7 @@ type AppendedCall struct {
 
 func (x *AppendedCall) Reset() {
 	*x = AppendedCall{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[54]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5676,7 +5804,7 @@ func (x *AppendedCall) String() string {
 func (*AppendedCall) ProtoMessage() {}
 
 func (x *AppendedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[54]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5689,7 +5817,7 @@ func (x *AppendedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendedCall.ProtoReflect.Descriptor instead.
 func (*AppendedCall) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{54}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *AppendedCall) GetCallId() string {
@@ -5733,7 +5861,7 @@ type ResultUnknownRunError struct {
 
 func (x *ResultUnknownRunError) Reset() {
 	*x = ResultUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[55]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5745,7 +5873,7 @@ func (x *ResultUnknownRunError) String() string {
 func (*ResultUnknownRunError) ProtoMessage() {}
 
 func (x *ResultUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[55]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5758,7 +5886,7 @@ func (x *ResultUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultUnknownRunError.ProtoReflect.Descriptor instead.
 func (*ResultUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{55}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ResultUnknownRunError) GetType() string {
@@ -5851,7 +5979,7 @@ type ResultUnknownCallError struct {
 
 func (x *ResultUnknownCallError) Reset() {
 	*x = ResultUnknownCallError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[56]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5863,7 +5991,7 @@ func (x *ResultUnknownCallError) String() string {
 func (*ResultUnknownCallError) ProtoMessage() {}
 
 func (x *ResultUnknownCallError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[56]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5876,7 +6004,7 @@ func (x *ResultUnknownCallError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultUnknownCallError.ProtoReflect.Descriptor instead.
 func (*ResultUnknownCallError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{56}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ResultUnknownCallError) GetType() string {
@@ -5969,7 +6097,7 @@ type ResultTooManyCallsError struct {
 
 func (x *ResultTooManyCallsError) Reset() {
 	*x = ResultTooManyCallsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[57]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5981,7 +6109,7 @@ func (x *ResultTooManyCallsError) String() string {
 func (*ResultTooManyCallsError) ProtoMessage() {}
 
 func (x *ResultTooManyCallsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[57]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5994,7 +6122,7 @@ func (x *ResultTooManyCallsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultTooManyCallsError.ProtoReflect.Descriptor instead.
 func (*ResultTooManyCallsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{57}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ResultTooManyCallsError) GetType() string {
@@ -6087,7 +6215,7 @@ type ResultInvalidParameterError struct {
 
 func (x *ResultInvalidParameterError) Reset() {
 	*x = ResultInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[58]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6099,7 +6227,7 @@ func (x *ResultInvalidParameterError) String() string {
 func (*ResultInvalidParameterError) ProtoMessage() {}
 
 func (x *ResultInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[58]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6112,7 +6240,7 @@ func (x *ResultInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*ResultInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{58}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ResultInvalidParameterError) GetType() string {
@@ -6205,7 +6333,7 @@ type ResultForbiddenError struct {
 
 func (x *ResultForbiddenError) Reset() {
 	*x = ResultForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[59]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6217,7 +6345,7 @@ func (x *ResultForbiddenError) String() string {
 func (*ResultForbiddenError) ProtoMessage() {}
 
 func (x *ResultForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[59]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6230,7 +6358,7 @@ func (x *ResultForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultForbiddenError.ProtoReflect.Descriptor instead.
 func (*ResultForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{59}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ResultForbiddenError) GetType() string {
@@ -6323,7 +6451,7 @@ type ResultInternalError struct {
 
 func (x *ResultInternalError) Reset() {
 	*x = ResultInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[60]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6335,7 +6463,7 @@ func (x *ResultInternalError) String() string {
 func (*ResultInternalError) ProtoMessage() {}
 
 func (x *ResultInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[60]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6348,7 +6476,7 @@ func (x *ResultInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultInternalError.ProtoReflect.Descriptor instead.
 func (*ResultInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{60}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ResultInternalError) GetType() string {
@@ -6441,7 +6569,7 @@ type ResultUnavailableError struct {
 
 func (x *ResultUnavailableError) Reset() {
 	*x = ResultUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[61]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6453,7 +6581,7 @@ func (x *ResultUnavailableError) String() string {
 func (*ResultUnavailableError) ProtoMessage() {}
 
 func (x *ResultUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[61]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6466,7 +6594,7 @@ func (x *ResultUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultUnavailableError.ProtoReflect.Descriptor instead.
 func (*ResultUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{61}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ResultUnavailableError) GetType() string {
@@ -6544,7 +6672,7 @@ type ResultRequest struct {
 
 func (x *ResultRequest) Reset() {
 	*x = ResultRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[62]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6556,7 +6684,7 @@ func (x *ResultRequest) String() string {
 func (*ResultRequest) ProtoMessage() {}
 
 func (x *ResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[62]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6569,7 +6697,7 @@ func (x *ResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultRequest.ProtoReflect.Descriptor instead.
 func (*ResultRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{62}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ResultRequest) GetRun() string {
@@ -6621,7 +6749,7 @@ type ResultResponse struct {
 
 func (x *ResultResponse) Reset() {
 	*x = ResultResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[63]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6633,7 +6761,7 @@ func (x *ResultResponse) String() string {
 func (*ResultResponse) ProtoMessage() {}
 
 func (x *ResultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[63]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6646,7 +6774,7 @@ func (x *ResultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultResponse.ProtoReflect.Descriptor instead.
 func (*ResultResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{63}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ResultResponse) GetCallId() string {
@@ -6781,7 +6909,7 @@ type WatchUnknownRunError struct {
 
 func (x *WatchUnknownRunError) Reset() {
 	*x = WatchUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[64]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6793,7 +6921,7 @@ func (x *WatchUnknownRunError) String() string {
 func (*WatchUnknownRunError) ProtoMessage() {}
 
 func (x *WatchUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[64]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6806,7 +6934,7 @@ func (x *WatchUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUnknownRunError.ProtoReflect.Descriptor instead.
 func (*WatchUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{64}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *WatchUnknownRunError) GetType() string {
@@ -6899,7 +7027,7 @@ type WatchTooManyStreamsError struct {
 
 func (x *WatchTooManyStreamsError) Reset() {
 	*x = WatchTooManyStreamsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[65]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6911,7 +7039,7 @@ func (x *WatchTooManyStreamsError) String() string {
 func (*WatchTooManyStreamsError) ProtoMessage() {}
 
 func (x *WatchTooManyStreamsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[65]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6924,7 +7052,7 @@ func (x *WatchTooManyStreamsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTooManyStreamsError.ProtoReflect.Descriptor instead.
 func (*WatchTooManyStreamsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{65}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *WatchTooManyStreamsError) GetType() string {
@@ -7017,7 +7145,7 @@ type WatchInvalidParameterError struct {
 
 func (x *WatchInvalidParameterError) Reset() {
 	*x = WatchInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[66]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7029,7 +7157,7 @@ func (x *WatchInvalidParameterError) String() string {
 func (*WatchInvalidParameterError) ProtoMessage() {}
 
 func (x *WatchInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[66]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7042,7 +7170,7 @@ func (x *WatchInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*WatchInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{66}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *WatchInvalidParameterError) GetType() string {
@@ -7135,7 +7263,7 @@ type WatchForbiddenError struct {
 
 func (x *WatchForbiddenError) Reset() {
 	*x = WatchForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[67]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7147,7 +7275,7 @@ func (x *WatchForbiddenError) String() string {
 func (*WatchForbiddenError) ProtoMessage() {}
 
 func (x *WatchForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[67]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7160,7 +7288,7 @@ func (x *WatchForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchForbiddenError.ProtoReflect.Descriptor instead.
 func (*WatchForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{67}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *WatchForbiddenError) GetType() string {
@@ -7253,7 +7381,7 @@ type WatchInternalError struct {
 
 func (x *WatchInternalError) Reset() {
 	*x = WatchInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[68]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7265,7 +7393,7 @@ func (x *WatchInternalError) String() string {
 func (*WatchInternalError) ProtoMessage() {}
 
 func (x *WatchInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[68]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7278,7 +7406,7 @@ func (x *WatchInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchInternalError.ProtoReflect.Descriptor instead.
 func (*WatchInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{68}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *WatchInternalError) GetType() string {
@@ -7371,7 +7499,7 @@ type WatchUnavailableError struct {
 
 func (x *WatchUnavailableError) Reset() {
 	*x = WatchUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[69]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7383,7 +7511,7 @@ func (x *WatchUnavailableError) String() string {
 func (*WatchUnavailableError) ProtoMessage() {}
 
 func (x *WatchUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[69]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7396,7 +7524,7 @@ func (x *WatchUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUnavailableError.ProtoReflect.Descriptor instead.
 func (*WatchUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{69}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *WatchUnavailableError) GetType() string {
@@ -7475,7 +7603,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[70]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7487,7 +7615,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[70]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7500,7 +7628,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{70}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *WatchRequest) GetRun() string {
@@ -7535,7 +7663,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[71]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7547,7 +7675,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[71]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7560,7 +7688,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{71}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *WatchResponse) GetId() int64 {
@@ -7625,7 +7753,7 @@ type ArtifactUnknownArtifactError struct {
 
 func (x *ArtifactUnknownArtifactError) Reset() {
 	*x = ArtifactUnknownArtifactError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[72]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7637,7 +7765,7 @@ func (x *ArtifactUnknownArtifactError) String() string {
 func (*ArtifactUnknownArtifactError) ProtoMessage() {}
 
 func (x *ArtifactUnknownArtifactError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[72]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7650,7 +7778,7 @@ func (x *ArtifactUnknownArtifactError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactUnknownArtifactError.ProtoReflect.Descriptor instead.
 func (*ArtifactUnknownArtifactError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{72}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ArtifactUnknownArtifactError) GetType() string {
@@ -7743,7 +7871,7 @@ type ArtifactTooManyStreamsError struct {
 
 func (x *ArtifactTooManyStreamsError) Reset() {
 	*x = ArtifactTooManyStreamsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[73]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7755,7 +7883,7 @@ func (x *ArtifactTooManyStreamsError) String() string {
 func (*ArtifactTooManyStreamsError) ProtoMessage() {}
 
 func (x *ArtifactTooManyStreamsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[73]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7768,7 +7896,7 @@ func (x *ArtifactTooManyStreamsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactTooManyStreamsError.ProtoReflect.Descriptor instead.
 func (*ArtifactTooManyStreamsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{73}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ArtifactTooManyStreamsError) GetType() string {
@@ -7861,7 +7989,7 @@ type ArtifactInvalidParameterError struct {
 
 func (x *ArtifactInvalidParameterError) Reset() {
 	*x = ArtifactInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[74]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7873,7 +8001,7 @@ func (x *ArtifactInvalidParameterError) String() string {
 func (*ArtifactInvalidParameterError) ProtoMessage() {}
 
 func (x *ArtifactInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[74]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7886,7 +8014,7 @@ func (x *ArtifactInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*ArtifactInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{74}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ArtifactInvalidParameterError) GetType() string {
@@ -7979,7 +8107,7 @@ type ArtifactForbiddenError struct {
 
 func (x *ArtifactForbiddenError) Reset() {
 	*x = ArtifactForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[75]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7991,7 +8119,7 @@ func (x *ArtifactForbiddenError) String() string {
 func (*ArtifactForbiddenError) ProtoMessage() {}
 
 func (x *ArtifactForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[75]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8004,7 +8132,7 @@ func (x *ArtifactForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactForbiddenError.ProtoReflect.Descriptor instead.
 func (*ArtifactForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{75}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ArtifactForbiddenError) GetType() string {
@@ -8097,7 +8225,7 @@ type ArtifactInternalError struct {
 
 func (x *ArtifactInternalError) Reset() {
 	*x = ArtifactInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[76]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8109,7 +8237,7 @@ func (x *ArtifactInternalError) String() string {
 func (*ArtifactInternalError) ProtoMessage() {}
 
 func (x *ArtifactInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[76]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8122,7 +8250,7 @@ func (x *ArtifactInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactInternalError.ProtoReflect.Descriptor instead.
 func (*ArtifactInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{76}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ArtifactInternalError) GetType() string {
@@ -8215,7 +8343,7 @@ type ArtifactUnavailableError struct {
 
 func (x *ArtifactUnavailableError) Reset() {
 	*x = ArtifactUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[77]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8227,7 +8355,7 @@ func (x *ArtifactUnavailableError) String() string {
 func (*ArtifactUnavailableError) ProtoMessage() {}
 
 func (x *ArtifactUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[77]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8240,7 +8368,7 @@ func (x *ArtifactUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactUnavailableError.ProtoReflect.Descriptor instead.
 func (*ArtifactUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{77}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ArtifactUnavailableError) GetType() string {
@@ -8316,7 +8444,7 @@ type ArtifactRequest struct {
 
 func (x *ArtifactRequest) Reset() {
 	*x = ArtifactRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[78]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8328,7 +8456,7 @@ func (x *ArtifactRequest) String() string {
 func (*ArtifactRequest) ProtoMessage() {}
 
 func (x *ArtifactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[78]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8341,7 +8469,7 @@ func (x *ArtifactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactRequest.ProtoReflect.Descriptor instead.
 func (*ArtifactRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{78}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ArtifactRequest) GetDigest() string {
@@ -8363,7 +8491,7 @@ type ArtifactResponse struct {
 
 func (x *ArtifactResponse) Reset() {
 	*x = ArtifactResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[79]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8375,7 +8503,7 @@ func (x *ArtifactResponse) String() string {
 func (*ArtifactResponse) ProtoMessage() {}
 
 func (x *ArtifactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[79]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8388,7 +8516,7 @@ func (x *ArtifactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactResponse.ProtoReflect.Descriptor instead.
 func (*ArtifactResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{79}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ArtifactResponse) GetMediaType() string {
@@ -8432,7 +8560,7 @@ type AnswerPayloadTooLargeError struct {
 
 func (x *AnswerPayloadTooLargeError) Reset() {
 	*x = AnswerPayloadTooLargeError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[80]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8444,7 +8572,7 @@ func (x *AnswerPayloadTooLargeError) String() string {
 func (*AnswerPayloadTooLargeError) ProtoMessage() {}
 
 func (x *AnswerPayloadTooLargeError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[80]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8457,7 +8585,7 @@ func (x *AnswerPayloadTooLargeError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerPayloadTooLargeError.ProtoReflect.Descriptor instead.
 func (*AnswerPayloadTooLargeError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{80}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *AnswerPayloadTooLargeError) GetType() string {
@@ -8550,7 +8678,7 @@ type AnswerUnknownRunError struct {
 
 func (x *AnswerUnknownRunError) Reset() {
 	*x = AnswerUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[81]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8562,7 +8690,7 @@ func (x *AnswerUnknownRunError) String() string {
 func (*AnswerUnknownRunError) ProtoMessage() {}
 
 func (x *AnswerUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[81]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8575,7 +8703,7 @@ func (x *AnswerUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerUnknownRunError.ProtoReflect.Descriptor instead.
 func (*AnswerUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{81}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *AnswerUnknownRunError) GetType() string {
@@ -8668,7 +8796,7 @@ type AnswerRunEndedError struct {
 
 func (x *AnswerRunEndedError) Reset() {
 	*x = AnswerRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[82]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8680,7 +8808,7 @@ func (x *AnswerRunEndedError) String() string {
 func (*AnswerRunEndedError) ProtoMessage() {}
 
 func (x *AnswerRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[82]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8693,7 +8821,7 @@ func (x *AnswerRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerRunEndedError.ProtoReflect.Descriptor instead.
 func (*AnswerRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{82}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *AnswerRunEndedError) GetType() string {
@@ -8786,7 +8914,7 @@ type AnswerQuestionClosedError struct {
 
 func (x *AnswerQuestionClosedError) Reset() {
 	*x = AnswerQuestionClosedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[83]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8798,7 +8926,7 @@ func (x *AnswerQuestionClosedError) String() string {
 func (*AnswerQuestionClosedError) ProtoMessage() {}
 
 func (x *AnswerQuestionClosedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[83]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8811,7 +8939,7 @@ func (x *AnswerQuestionClosedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerQuestionClosedError.ProtoReflect.Descriptor instead.
 func (*AnswerQuestionClosedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{83}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *AnswerQuestionClosedError) GetType() string {
@@ -8904,7 +9032,7 @@ type AnswerTooManyCallsError struct {
 
 func (x *AnswerTooManyCallsError) Reset() {
 	*x = AnswerTooManyCallsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[84]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8916,7 +9044,7 @@ func (x *AnswerTooManyCallsError) String() string {
 func (*AnswerTooManyCallsError) ProtoMessage() {}
 
 func (x *AnswerTooManyCallsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[84]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8929,7 +9057,7 @@ func (x *AnswerTooManyCallsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerTooManyCallsError.ProtoReflect.Descriptor instead.
 func (*AnswerTooManyCallsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{84}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *AnswerTooManyCallsError) GetType() string {
@@ -9022,7 +9150,7 @@ type AnswerInvalidParameterError struct {
 
 func (x *AnswerInvalidParameterError) Reset() {
 	*x = AnswerInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[85]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9034,7 +9162,7 @@ func (x *AnswerInvalidParameterError) String() string {
 func (*AnswerInvalidParameterError) ProtoMessage() {}
 
 func (x *AnswerInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[85]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9047,7 +9175,7 @@ func (x *AnswerInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*AnswerInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{85}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *AnswerInvalidParameterError) GetType() string {
@@ -9140,7 +9268,7 @@ type AnswerForbiddenError struct {
 
 func (x *AnswerForbiddenError) Reset() {
 	*x = AnswerForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[86]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9152,7 +9280,7 @@ func (x *AnswerForbiddenError) String() string {
 func (*AnswerForbiddenError) ProtoMessage() {}
 
 func (x *AnswerForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[86]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9165,7 +9293,7 @@ func (x *AnswerForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerForbiddenError.ProtoReflect.Descriptor instead.
 func (*AnswerForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{86}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *AnswerForbiddenError) GetType() string {
@@ -9258,7 +9386,7 @@ type AnswerInternalError struct {
 
 func (x *AnswerInternalError) Reset() {
 	*x = AnswerInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[87]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9270,7 +9398,7 @@ func (x *AnswerInternalError) String() string {
 func (*AnswerInternalError) ProtoMessage() {}
 
 func (x *AnswerInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[87]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9283,7 +9411,7 @@ func (x *AnswerInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerInternalError.ProtoReflect.Descriptor instead.
 func (*AnswerInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{87}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *AnswerInternalError) GetType() string {
@@ -9376,7 +9504,7 @@ type AnswerUnavailableError struct {
 
 func (x *AnswerUnavailableError) Reset() {
 	*x = AnswerUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[88]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9388,7 +9516,7 @@ func (x *AnswerUnavailableError) String() string {
 func (*AnswerUnavailableError) ProtoMessage() {}
 
 func (x *AnswerUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[88]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9401,7 +9529,7 @@ func (x *AnswerUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerUnavailableError.ProtoReflect.Descriptor instead.
 func (*AnswerUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{88}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *AnswerUnavailableError) GetType() string {
@@ -9482,7 +9610,7 @@ type AnswerRequest struct {
 
 func (x *AnswerRequest) Reset() {
 	*x = AnswerRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[89]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9494,7 +9622,7 @@ func (x *AnswerRequest) String() string {
 func (*AnswerRequest) ProtoMessage() {}
 
 func (x *AnswerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[89]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9507,7 +9635,7 @@ func (x *AnswerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerRequest.ProtoReflect.Descriptor instead.
 func (*AnswerRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{89}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *AnswerRequest) GetRun() string {
@@ -9543,7 +9671,7 @@ type AnswerResponse struct {
 
 func (x *AnswerResponse) Reset() {
 	*x = AnswerResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[90]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9555,7 +9683,7 @@ func (x *AnswerResponse) String() string {
 func (*AnswerResponse) ProtoMessage() {}
 
 func (x *AnswerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[90]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9568,7 +9696,7 @@ func (x *AnswerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerResponse.ProtoReflect.Descriptor instead.
 func (*AnswerResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{90}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *AnswerResponse) GetOutcome() string {
@@ -9612,7 +9740,7 @@ type ApprovePayloadTooLargeError struct {
 
 func (x *ApprovePayloadTooLargeError) Reset() {
 	*x = ApprovePayloadTooLargeError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[91]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9624,7 +9752,7 @@ func (x *ApprovePayloadTooLargeError) String() string {
 func (*ApprovePayloadTooLargeError) ProtoMessage() {}
 
 func (x *ApprovePayloadTooLargeError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[91]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9637,7 +9765,7 @@ func (x *ApprovePayloadTooLargeError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApprovePayloadTooLargeError.ProtoReflect.Descriptor instead.
 func (*ApprovePayloadTooLargeError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{91}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ApprovePayloadTooLargeError) GetType() string {
@@ -9730,7 +9858,7 @@ type ApproveUnknownRunError struct {
 
 func (x *ApproveUnknownRunError) Reset() {
 	*x = ApproveUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[92]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9742,7 +9870,7 @@ func (x *ApproveUnknownRunError) String() string {
 func (*ApproveUnknownRunError) ProtoMessage() {}
 
 func (x *ApproveUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[92]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9755,7 +9883,7 @@ func (x *ApproveUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveUnknownRunError.ProtoReflect.Descriptor instead.
 func (*ApproveUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{92}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ApproveUnknownRunError) GetType() string {
@@ -9848,7 +9976,7 @@ type ApproveRunEndedError struct {
 
 func (x *ApproveRunEndedError) Reset() {
 	*x = ApproveRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[93]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9860,7 +9988,7 @@ func (x *ApproveRunEndedError) String() string {
 func (*ApproveRunEndedError) ProtoMessage() {}
 
 func (x *ApproveRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[93]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9873,7 +10001,7 @@ func (x *ApproveRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveRunEndedError.ProtoReflect.Descriptor instead.
 func (*ApproveRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{93}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ApproveRunEndedError) GetType() string {
@@ -9966,7 +10094,7 @@ type ApproveQuestionClosedError struct {
 
 func (x *ApproveQuestionClosedError) Reset() {
 	*x = ApproveQuestionClosedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[94]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9978,7 +10106,7 @@ func (x *ApproveQuestionClosedError) String() string {
 func (*ApproveQuestionClosedError) ProtoMessage() {}
 
 func (x *ApproveQuestionClosedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[94]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9991,7 +10119,7 @@ func (x *ApproveQuestionClosedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveQuestionClosedError.ProtoReflect.Descriptor instead.
 func (*ApproveQuestionClosedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{94}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ApproveQuestionClosedError) GetType() string {
@@ -10084,7 +10212,7 @@ type ApproveTooManyCallsError struct {
 
 func (x *ApproveTooManyCallsError) Reset() {
 	*x = ApproveTooManyCallsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[95]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10096,7 +10224,7 @@ func (x *ApproveTooManyCallsError) String() string {
 func (*ApproveTooManyCallsError) ProtoMessage() {}
 
 func (x *ApproveTooManyCallsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[95]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10109,7 +10237,7 @@ func (x *ApproveTooManyCallsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveTooManyCallsError.ProtoReflect.Descriptor instead.
 func (*ApproveTooManyCallsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{95}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ApproveTooManyCallsError) GetType() string {
@@ -10202,7 +10330,7 @@ type ApproveInvalidParameterError struct {
 
 func (x *ApproveInvalidParameterError) Reset() {
 	*x = ApproveInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[96]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10214,7 +10342,7 @@ func (x *ApproveInvalidParameterError) String() string {
 func (*ApproveInvalidParameterError) ProtoMessage() {}
 
 func (x *ApproveInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[96]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10227,7 +10355,7 @@ func (x *ApproveInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*ApproveInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{96}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ApproveInvalidParameterError) GetType() string {
@@ -10320,7 +10448,7 @@ type ApproveForbiddenError struct {
 
 func (x *ApproveForbiddenError) Reset() {
 	*x = ApproveForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[97]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10332,7 +10460,7 @@ func (x *ApproveForbiddenError) String() string {
 func (*ApproveForbiddenError) ProtoMessage() {}
 
 func (x *ApproveForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[97]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10345,7 +10473,7 @@ func (x *ApproveForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveForbiddenError.ProtoReflect.Descriptor instead.
 func (*ApproveForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{97}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ApproveForbiddenError) GetType() string {
@@ -10438,7 +10566,7 @@ type ApproveInternalError struct {
 
 func (x *ApproveInternalError) Reset() {
 	*x = ApproveInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[98]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10450,7 +10578,7 @@ func (x *ApproveInternalError) String() string {
 func (*ApproveInternalError) ProtoMessage() {}
 
 func (x *ApproveInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[98]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10463,7 +10591,7 @@ func (x *ApproveInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveInternalError.ProtoReflect.Descriptor instead.
 func (*ApproveInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{98}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ApproveInternalError) GetType() string {
@@ -10556,7 +10684,7 @@ type ApproveUnavailableError struct {
 
 func (x *ApproveUnavailableError) Reset() {
 	*x = ApproveUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[99]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10568,7 +10696,7 @@ func (x *ApproveUnavailableError) String() string {
 func (*ApproveUnavailableError) ProtoMessage() {}
 
 func (x *ApproveUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[99]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10581,7 +10709,7 @@ func (x *ApproveUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveUnavailableError.ProtoReflect.Descriptor instead.
 func (*ApproveUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{99}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ApproveUnavailableError) GetType() string {
@@ -10663,7 +10791,7 @@ type ApproveRequest struct {
 
 func (x *ApproveRequest) Reset() {
 	*x = ApproveRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[100]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10675,7 +10803,7 @@ func (x *ApproveRequest) String() string {
 func (*ApproveRequest) ProtoMessage() {}
 
 func (x *ApproveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[100]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10688,7 +10816,7 @@ func (x *ApproveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveRequest.ProtoReflect.Descriptor instead.
 func (*ApproveRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{100}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ApproveRequest) GetRun() string {
@@ -10731,7 +10859,7 @@ type ApproveResponse struct {
 
 func (x *ApproveResponse) Reset() {
 	*x = ApproveResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[101]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10743,7 +10871,7 @@ func (x *ApproveResponse) String() string {
 func (*ApproveResponse) ProtoMessage() {}
 
 func (x *ApproveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[101]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10756,7 +10884,7 @@ func (x *ApproveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveResponse.ProtoReflect.Descriptor instead.
 func (*ApproveResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{101}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ApproveResponse) GetOutcome() string {
@@ -10800,7 +10928,7 @@ type PauseUnknownRunError struct {
 
 func (x *PauseUnknownRunError) Reset() {
 	*x = PauseUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[102]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10812,7 +10940,7 @@ func (x *PauseUnknownRunError) String() string {
 func (*PauseUnknownRunError) ProtoMessage() {}
 
 func (x *PauseUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[102]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10825,7 +10953,7 @@ func (x *PauseUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseUnknownRunError.ProtoReflect.Descriptor instead.
 func (*PauseUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{102}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *PauseUnknownRunError) GetType() string {
@@ -10918,7 +11046,7 @@ type PauseRunEndedError struct {
 
 func (x *PauseRunEndedError) Reset() {
 	*x = PauseRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[103]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10930,7 +11058,7 @@ func (x *PauseRunEndedError) String() string {
 func (*PauseRunEndedError) ProtoMessage() {}
 
 func (x *PauseRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[103]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10943,7 +11071,7 @@ func (x *PauseRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRunEndedError.ProtoReflect.Descriptor instead.
 func (*PauseRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{103}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *PauseRunEndedError) GetType() string {
@@ -11036,7 +11164,7 @@ type PauseInvalidParameterError struct {
 
 func (x *PauseInvalidParameterError) Reset() {
 	*x = PauseInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[104]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11048,7 +11176,7 @@ func (x *PauseInvalidParameterError) String() string {
 func (*PauseInvalidParameterError) ProtoMessage() {}
 
 func (x *PauseInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[104]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11061,7 +11189,7 @@ func (x *PauseInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*PauseInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{104}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *PauseInvalidParameterError) GetType() string {
@@ -11154,7 +11282,7 @@ type PauseForbiddenError struct {
 
 func (x *PauseForbiddenError) Reset() {
 	*x = PauseForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[105]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11166,7 +11294,7 @@ func (x *PauseForbiddenError) String() string {
 func (*PauseForbiddenError) ProtoMessage() {}
 
 func (x *PauseForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[105]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11179,7 +11307,7 @@ func (x *PauseForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseForbiddenError.ProtoReflect.Descriptor instead.
 func (*PauseForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{105}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *PauseForbiddenError) GetType() string {
@@ -11272,7 +11400,7 @@ type PauseInternalError struct {
 
 func (x *PauseInternalError) Reset() {
 	*x = PauseInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[106]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11284,7 +11412,7 @@ func (x *PauseInternalError) String() string {
 func (*PauseInternalError) ProtoMessage() {}
 
 func (x *PauseInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[106]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11297,7 +11425,7 @@ func (x *PauseInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseInternalError.ProtoReflect.Descriptor instead.
 func (*PauseInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{106}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *PauseInternalError) GetType() string {
@@ -11390,7 +11518,7 @@ type PauseUnavailableError struct {
 
 func (x *PauseUnavailableError) Reset() {
 	*x = PauseUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[107]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11402,7 +11530,7 @@ func (x *PauseUnavailableError) String() string {
 func (*PauseUnavailableError) ProtoMessage() {}
 
 func (x *PauseUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[107]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11415,7 +11543,7 @@ func (x *PauseUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseUnavailableError.ProtoReflect.Descriptor instead.
 func (*PauseUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{107}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *PauseUnavailableError) GetType() string {
@@ -11491,7 +11619,7 @@ type PauseRequest struct {
 
 func (x *PauseRequest) Reset() {
 	*x = PauseRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[108]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11503,7 +11631,7 @@ func (x *PauseRequest) String() string {
 func (*PauseRequest) ProtoMessage() {}
 
 func (x *PauseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[108]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11516,7 +11644,7 @@ func (x *PauseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRequest.ProtoReflect.Descriptor instead.
 func (*PauseRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{108}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *PauseRequest) GetRun() string {
@@ -11534,7 +11662,7 @@ type PauseResponse struct {
 
 func (x *PauseResponse) Reset() {
 	*x = PauseResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[109]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11546,7 +11674,7 @@ func (x *PauseResponse) String() string {
 func (*PauseResponse) ProtoMessage() {}
 
 func (x *PauseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[109]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11559,7 +11687,7 @@ func (x *PauseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseResponse.ProtoReflect.Descriptor instead.
 func (*PauseResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{109}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{110}
 }
 
 type ResumeUnknownRunError struct {
@@ -11589,7 +11717,7 @@ type ResumeUnknownRunError struct {
 
 func (x *ResumeUnknownRunError) Reset() {
 	*x = ResumeUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[110]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11601,7 +11729,7 @@ func (x *ResumeUnknownRunError) String() string {
 func (*ResumeUnknownRunError) ProtoMessage() {}
 
 func (x *ResumeUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[110]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11614,7 +11742,7 @@ func (x *ResumeUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeUnknownRunError.ProtoReflect.Descriptor instead.
 func (*ResumeUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{110}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *ResumeUnknownRunError) GetType() string {
@@ -11707,7 +11835,7 @@ type ResumeRunEndedError struct {
 
 func (x *ResumeRunEndedError) Reset() {
 	*x = ResumeRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[111]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11719,7 +11847,7 @@ func (x *ResumeRunEndedError) String() string {
 func (*ResumeRunEndedError) ProtoMessage() {}
 
 func (x *ResumeRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[111]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11732,7 +11860,7 @@ func (x *ResumeRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRunEndedError.ProtoReflect.Descriptor instead.
 func (*ResumeRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{111}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *ResumeRunEndedError) GetType() string {
@@ -11825,7 +11953,7 @@ type ResumeInvalidParameterError struct {
 
 func (x *ResumeInvalidParameterError) Reset() {
 	*x = ResumeInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[112]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11837,7 +11965,7 @@ func (x *ResumeInvalidParameterError) String() string {
 func (*ResumeInvalidParameterError) ProtoMessage() {}
 
 func (x *ResumeInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[112]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11850,7 +11978,7 @@ func (x *ResumeInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*ResumeInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{112}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *ResumeInvalidParameterError) GetType() string {
@@ -11943,7 +12071,7 @@ type ResumeForbiddenError struct {
 
 func (x *ResumeForbiddenError) Reset() {
 	*x = ResumeForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[113]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11955,7 +12083,7 @@ func (x *ResumeForbiddenError) String() string {
 func (*ResumeForbiddenError) ProtoMessage() {}
 
 func (x *ResumeForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[113]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11968,7 +12096,7 @@ func (x *ResumeForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeForbiddenError.ProtoReflect.Descriptor instead.
 func (*ResumeForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{113}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *ResumeForbiddenError) GetType() string {
@@ -12061,7 +12189,7 @@ type ResumeInternalError struct {
 
 func (x *ResumeInternalError) Reset() {
 	*x = ResumeInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[114]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12073,7 +12201,7 @@ func (x *ResumeInternalError) String() string {
 func (*ResumeInternalError) ProtoMessage() {}
 
 func (x *ResumeInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[114]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12086,7 +12214,7 @@ func (x *ResumeInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeInternalError.ProtoReflect.Descriptor instead.
 func (*ResumeInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{114}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *ResumeInternalError) GetType() string {
@@ -12179,7 +12307,7 @@ type ResumeUnavailableError struct {
 
 func (x *ResumeUnavailableError) Reset() {
 	*x = ResumeUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[115]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12191,7 +12319,7 @@ func (x *ResumeUnavailableError) String() string {
 func (*ResumeUnavailableError) ProtoMessage() {}
 
 func (x *ResumeUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[115]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12204,7 +12332,7 @@ func (x *ResumeUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeUnavailableError.ProtoReflect.Descriptor instead.
 func (*ResumeUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{115}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *ResumeUnavailableError) GetType() string {
@@ -12280,7 +12408,7 @@ type ResumeRequest struct {
 
 func (x *ResumeRequest) Reset() {
 	*x = ResumeRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[116]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12292,7 +12420,7 @@ func (x *ResumeRequest) String() string {
 func (*ResumeRequest) ProtoMessage() {}
 
 func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[116]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12305,7 +12433,7 @@ func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{116}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *ResumeRequest) GetRun() string {
@@ -12323,7 +12451,7 @@ type ResumeResponse struct {
 
 func (x *ResumeResponse) Reset() {
 	*x = ResumeResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[117]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12335,7 +12463,7 @@ func (x *ResumeResponse) String() string {
 func (*ResumeResponse) ProtoMessage() {}
 
 func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[117]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12348,7 +12476,7 @@ func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeResponse.ProtoReflect.Descriptor instead.
 func (*ResumeResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{117}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{118}
 }
 
 type CancelUnknownRunError struct {
@@ -12378,7 +12506,7 @@ type CancelUnknownRunError struct {
 
 func (x *CancelUnknownRunError) Reset() {
 	*x = CancelUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[118]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12390,7 +12518,7 @@ func (x *CancelUnknownRunError) String() string {
 func (*CancelUnknownRunError) ProtoMessage() {}
 
 func (x *CancelUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[118]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12403,7 +12531,7 @@ func (x *CancelUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelUnknownRunError.ProtoReflect.Descriptor instead.
 func (*CancelUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{118}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *CancelUnknownRunError) GetType() string {
@@ -12496,7 +12624,7 @@ type CancelRunEndedError struct {
 
 func (x *CancelRunEndedError) Reset() {
 	*x = CancelRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[119]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12508,7 +12636,7 @@ func (x *CancelRunEndedError) String() string {
 func (*CancelRunEndedError) ProtoMessage() {}
 
 func (x *CancelRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[119]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12521,7 +12649,7 @@ func (x *CancelRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRunEndedError.ProtoReflect.Descriptor instead.
 func (*CancelRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{119}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *CancelRunEndedError) GetType() string {
@@ -12614,7 +12742,7 @@ type CancelInvalidParameterError struct {
 
 func (x *CancelInvalidParameterError) Reset() {
 	*x = CancelInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[120]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12626,7 +12754,7 @@ func (x *CancelInvalidParameterError) String() string {
 func (*CancelInvalidParameterError) ProtoMessage() {}
 
 func (x *CancelInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[120]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12639,7 +12767,7 @@ func (x *CancelInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*CancelInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{120}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *CancelInvalidParameterError) GetType() string {
@@ -12732,7 +12860,7 @@ type CancelForbiddenError struct {
 
 func (x *CancelForbiddenError) Reset() {
 	*x = CancelForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[121]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12744,7 +12872,7 @@ func (x *CancelForbiddenError) String() string {
 func (*CancelForbiddenError) ProtoMessage() {}
 
 func (x *CancelForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[121]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12757,7 +12885,7 @@ func (x *CancelForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelForbiddenError.ProtoReflect.Descriptor instead.
 func (*CancelForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{121}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *CancelForbiddenError) GetType() string {
@@ -12850,7 +12978,7 @@ type CancelInternalError struct {
 
 func (x *CancelInternalError) Reset() {
 	*x = CancelInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[122]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12862,7 +12990,7 @@ func (x *CancelInternalError) String() string {
 func (*CancelInternalError) ProtoMessage() {}
 
 func (x *CancelInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[122]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12875,7 +13003,7 @@ func (x *CancelInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelInternalError.ProtoReflect.Descriptor instead.
 func (*CancelInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{122}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *CancelInternalError) GetType() string {
@@ -12968,7 +13096,7 @@ type CancelUnavailableError struct {
 
 func (x *CancelUnavailableError) Reset() {
 	*x = CancelUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[123]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12980,7 +13108,7 @@ func (x *CancelUnavailableError) String() string {
 func (*CancelUnavailableError) ProtoMessage() {}
 
 func (x *CancelUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[123]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12993,7 +13121,7 @@ func (x *CancelUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelUnavailableError.ProtoReflect.Descriptor instead.
 func (*CancelUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{123}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *CancelUnavailableError) GetType() string {
@@ -13069,7 +13197,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[124]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13081,7 +13209,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[124]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13094,7 +13222,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{124}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *CancelRequest) GetRun() string {
@@ -13112,7 +13240,7 @@ type CancelResponse struct {
 
 func (x *CancelResponse) Reset() {
 	*x = CancelResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[125]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13124,7 +13252,7 @@ func (x *CancelResponse) String() string {
 func (*CancelResponse) ProtoMessage() {}
 
 func (x *CancelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[125]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13137,7 +13265,7 @@ func (x *CancelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelResponse.ProtoReflect.Descriptor instead.
 func (*CancelResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{125}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{126}
 }
 
 var File_goagen_toolsvc_runs_proto protoreflect.FileDescriptor
@@ -13178,6 +13306,20 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\x04_gotB\r\n" +
 	"\v_suggestion\"\xbc\x02\n" +
 	"\x19StartPayloadTooLargeError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12.\n" +
+	"\x06issues\x18\t \x03(\v2\x16.toolsvc.runs.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xb6\x02\n" +
+	"\x13StartKeyReusedError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
@@ -13434,7 +13576,7 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\f_retry_afterB\r\n" +
 	"\v_request_id\"\x1f\n" +
 	"\vShowRequest\x12\x10\n" +
-	"\x03run\x18\x01 \x01(\tR\x03run\"\xef\x04\n" +
+	"\x03run\x18\x01 \x01(\tR\x03run\"\x97\x05\n" +
 	"\fShowResponse\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x1a\n" +
@@ -13454,13 +13596,15 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\x06tokens\x18\x0f \x01(\x12R\x06tokens\x12\x14\n" +
 	"\x05began\x18\x10 \x01(\tR\x05began\x12\x1b\n" +
 	"\twaited_ms\x18\x11 \x01(\x12R\bwaitedMs\x12$\n" +
-	"\x0ewith_people_ms\x18\x12 \x01(\x12R\fwithPeopleMsB\a\n" +
+	"\x0ewith_people_ms\x18\x12 \x01(\x12R\fwithPeopleMs\x12\x1b\n" +
+	"\x06worker\x18\x13 \x01(\tH\x05R\x06worker\x88\x01\x01B\a\n" +
 	"\x05_goalB\t\n" +
 	"\a_answerB\f\n" +
 	"\n" +
 	"_finalizedB\b\n" +
 	"\x06_modelB\b\n" +
-	"\x06_turns\"\x8a\x02\n" +
+	"\x06_turnsB\t\n" +
+	"\a_worker\"\x8a\x02\n" +
 	"\tStepState\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x14\n" +
@@ -14664,283 +14808,285 @@ func file_goagen_toolsvc_runs_proto_rawDescGZIP() []byte {
 	return file_goagen_toolsvc_runs_proto_rawDescData
 }
 
-var file_goagen_toolsvc_runs_proto_msgTypes = make([]protoimpl.MessageInfo, 126)
+var file_goagen_toolsvc_runs_proto_msgTypes = make([]protoimpl.MessageInfo, 127)
 var file_goagen_toolsvc_runs_proto_goTypes = []any{
 	(*StartInvalidBodyError)(nil),         // 0: toolsvc.runs.v1.StartInvalidBodyError
 	(*Issue)(nil),                         // 1: toolsvc.runs.v1.Issue
 	(*StartPayloadTooLargeError)(nil),     // 2: toolsvc.runs.v1.StartPayloadTooLargeError
-	(*StartInvalidParameterError)(nil),    // 3: toolsvc.runs.v1.StartInvalidParameterError
-	(*StartForbiddenError)(nil),           // 4: toolsvc.runs.v1.StartForbiddenError
-	(*StartInternalError)(nil),            // 5: toolsvc.runs.v1.StartInternalError
-	(*StartUnavailableError)(nil),         // 6: toolsvc.runs.v1.StartUnavailableError
-	(*StartRequest)(nil),                  // 7: toolsvc.runs.v1.StartRequest
-	(*StepRequest)(nil),                   // 8: toolsvc.runs.v1.StepRequest
-	(*Policy)(nil),                        // 9: toolsvc.runs.v1.Policy
-	(*StartResponse)(nil),                 // 10: toolsvc.runs.v1.StartResponse
-	(*ListInvalidParameterError)(nil),     // 11: toolsvc.runs.v1.ListInvalidParameterError
-	(*ListForbiddenError)(nil),            // 12: toolsvc.runs.v1.ListForbiddenError
-	(*ListInternalError)(nil),             // 13: toolsvc.runs.v1.ListInternalError
-	(*ListUnavailableError)(nil),          // 14: toolsvc.runs.v1.ListUnavailableError
-	(*ListRequest)(nil),                   // 15: toolsvc.runs.v1.ListRequest
-	(*ListResponse)(nil),                  // 16: toolsvc.runs.v1.ListResponse
-	(*RunSummary)(nil),                    // 17: toolsvc.runs.v1.RunSummary
-	(*ShowUnknownRunError)(nil),           // 18: toolsvc.runs.v1.ShowUnknownRunError
-	(*ShowInvalidParameterError)(nil),     // 19: toolsvc.runs.v1.ShowInvalidParameterError
-	(*ShowForbiddenError)(nil),            // 20: toolsvc.runs.v1.ShowForbiddenError
-	(*ShowInternalError)(nil),             // 21: toolsvc.runs.v1.ShowInternalError
-	(*ShowUnavailableError)(nil),          // 22: toolsvc.runs.v1.ShowUnavailableError
-	(*ShowRequest)(nil),                   // 23: toolsvc.runs.v1.ShowRequest
-	(*ShowResponse)(nil),                  // 24: toolsvc.runs.v1.ShowResponse
-	(*StepState)(nil),                     // 25: toolsvc.runs.v1.StepState
-	(*ToolResult)(nil),                    // 26: toolsvc.runs.v1.ToolResult
-	(*ToolError)(nil),                     // 27: toolsvc.runs.v1.ToolError
-	(*RetryHint)(nil),                     // 28: toolsvc.runs.v1.RetryHint
-	(*Candidate)(nil),                     // 29: toolsvc.runs.v1.Candidate
-	(*RollbackNotice)(nil),                // 30: toolsvc.runs.v1.RollbackNotice
-	(*Verification)(nil),                  // 31: toolsvc.runs.v1.Verification
-	(*Check)(nil),                         // 32: toolsvc.runs.v1.Check
-	(*EvidenceRefs)(nil),                  // 33: toolsvc.runs.v1.EvidenceRefs
-	(*Opinion)(nil),                       // 34: toolsvc.runs.v1.Opinion
-	(*AttemptRecord)(nil),                 // 35: toolsvc.runs.v1.AttemptRecord
-	(*Repair)(nil),                        // 36: toolsvc.runs.v1.Repair
-	(*Telemetry)(nil),                     // 37: toolsvc.runs.v1.Telemetry
-	(*RunLink)(nil),                       // 38: toolsvc.runs.v1.RunLink
-	(*Question)(nil),                      // 39: toolsvc.runs.v1.Question
-	(*AppendInvalidBodyError)(nil),        // 40: toolsvc.runs.v1.AppendInvalidBodyError
-	(*AppendPayloadTooLargeError)(nil),    // 41: toolsvc.runs.v1.AppendPayloadTooLargeError
-	(*AppendKeyReusedError)(nil),          // 42: toolsvc.runs.v1.AppendKeyReusedError
-	(*AppendUnknownRunError)(nil),         // 43: toolsvc.runs.v1.AppendUnknownRunError
-	(*AppendRunEndedError)(nil),           // 44: toolsvc.runs.v1.AppendRunEndedError
-	(*AppendRunFullError)(nil),            // 45: toolsvc.runs.v1.AppendRunFullError
-	(*AppendTooManyCallsError)(nil),       // 46: toolsvc.runs.v1.AppendTooManyCallsError
-	(*AppendInvalidParameterError)(nil),   // 47: toolsvc.runs.v1.AppendInvalidParameterError
-	(*AppendForbiddenError)(nil),          // 48: toolsvc.runs.v1.AppendForbiddenError
-	(*AppendInternalError)(nil),           // 49: toolsvc.runs.v1.AppendInternalError
-	(*AppendUnavailableError)(nil),        // 50: toolsvc.runs.v1.AppendUnavailableError
-	(*AppendRequest)(nil),                 // 51: toolsvc.runs.v1.AppendRequest
-	(*CallRequest)(nil),                   // 52: toolsvc.runs.v1.CallRequest
-	(*AppendResponse)(nil),                // 53: toolsvc.runs.v1.AppendResponse
-	(*AppendedCall)(nil),                  // 54: toolsvc.runs.v1.AppendedCall
-	(*ResultUnknownRunError)(nil),         // 55: toolsvc.runs.v1.ResultUnknownRunError
-	(*ResultUnknownCallError)(nil),        // 56: toolsvc.runs.v1.ResultUnknownCallError
-	(*ResultTooManyCallsError)(nil),       // 57: toolsvc.runs.v1.ResultTooManyCallsError
-	(*ResultInvalidParameterError)(nil),   // 58: toolsvc.runs.v1.ResultInvalidParameterError
-	(*ResultForbiddenError)(nil),          // 59: toolsvc.runs.v1.ResultForbiddenError
-	(*ResultInternalError)(nil),           // 60: toolsvc.runs.v1.ResultInternalError
-	(*ResultUnavailableError)(nil),        // 61: toolsvc.runs.v1.ResultUnavailableError
-	(*ResultRequest)(nil),                 // 62: toolsvc.runs.v1.ResultRequest
-	(*ResultResponse)(nil),                // 63: toolsvc.runs.v1.ResultResponse
-	(*WatchUnknownRunError)(nil),          // 64: toolsvc.runs.v1.WatchUnknownRunError
-	(*WatchTooManyStreamsError)(nil),      // 65: toolsvc.runs.v1.WatchTooManyStreamsError
-	(*WatchInvalidParameterError)(nil),    // 66: toolsvc.runs.v1.WatchInvalidParameterError
-	(*WatchForbiddenError)(nil),           // 67: toolsvc.runs.v1.WatchForbiddenError
-	(*WatchInternalError)(nil),            // 68: toolsvc.runs.v1.WatchInternalError
-	(*WatchUnavailableError)(nil),         // 69: toolsvc.runs.v1.WatchUnavailableError
-	(*WatchRequest)(nil),                  // 70: toolsvc.runs.v1.WatchRequest
-	(*WatchResponse)(nil),                 // 71: toolsvc.runs.v1.WatchResponse
-	(*ArtifactUnknownArtifactError)(nil),  // 72: toolsvc.runs.v1.ArtifactUnknownArtifactError
-	(*ArtifactTooManyStreamsError)(nil),   // 73: toolsvc.runs.v1.ArtifactTooManyStreamsError
-	(*ArtifactInvalidParameterError)(nil), // 74: toolsvc.runs.v1.ArtifactInvalidParameterError
-	(*ArtifactForbiddenError)(nil),        // 75: toolsvc.runs.v1.ArtifactForbiddenError
-	(*ArtifactInternalError)(nil),         // 76: toolsvc.runs.v1.ArtifactInternalError
-	(*ArtifactUnavailableError)(nil),      // 77: toolsvc.runs.v1.ArtifactUnavailableError
-	(*ArtifactRequest)(nil),               // 78: toolsvc.runs.v1.ArtifactRequest
-	(*ArtifactResponse)(nil),              // 79: toolsvc.runs.v1.ArtifactResponse
-	(*AnswerPayloadTooLargeError)(nil),    // 80: toolsvc.runs.v1.AnswerPayloadTooLargeError
-	(*AnswerUnknownRunError)(nil),         // 81: toolsvc.runs.v1.AnswerUnknownRunError
-	(*AnswerRunEndedError)(nil),           // 82: toolsvc.runs.v1.AnswerRunEndedError
-	(*AnswerQuestionClosedError)(nil),     // 83: toolsvc.runs.v1.AnswerQuestionClosedError
-	(*AnswerTooManyCallsError)(nil),       // 84: toolsvc.runs.v1.AnswerTooManyCallsError
-	(*AnswerInvalidParameterError)(nil),   // 85: toolsvc.runs.v1.AnswerInvalidParameterError
-	(*AnswerForbiddenError)(nil),          // 86: toolsvc.runs.v1.AnswerForbiddenError
-	(*AnswerInternalError)(nil),           // 87: toolsvc.runs.v1.AnswerInternalError
-	(*AnswerUnavailableError)(nil),        // 88: toolsvc.runs.v1.AnswerUnavailableError
-	(*AnswerRequest)(nil),                 // 89: toolsvc.runs.v1.AnswerRequest
-	(*AnswerResponse)(nil),                // 90: toolsvc.runs.v1.AnswerResponse
-	(*ApprovePayloadTooLargeError)(nil),   // 91: toolsvc.runs.v1.ApprovePayloadTooLargeError
-	(*ApproveUnknownRunError)(nil),        // 92: toolsvc.runs.v1.ApproveUnknownRunError
-	(*ApproveRunEndedError)(nil),          // 93: toolsvc.runs.v1.ApproveRunEndedError
-	(*ApproveQuestionClosedError)(nil),    // 94: toolsvc.runs.v1.ApproveQuestionClosedError
-	(*ApproveTooManyCallsError)(nil),      // 95: toolsvc.runs.v1.ApproveTooManyCallsError
-	(*ApproveInvalidParameterError)(nil),  // 96: toolsvc.runs.v1.ApproveInvalidParameterError
-	(*ApproveForbiddenError)(nil),         // 97: toolsvc.runs.v1.ApproveForbiddenError
-	(*ApproveInternalError)(nil),          // 98: toolsvc.runs.v1.ApproveInternalError
-	(*ApproveUnavailableError)(nil),       // 99: toolsvc.runs.v1.ApproveUnavailableError
-	(*ApproveRequest)(nil),                // 100: toolsvc.runs.v1.ApproveRequest
-	(*ApproveResponse)(nil),               // 101: toolsvc.runs.v1.ApproveResponse
-	(*PauseUnknownRunError)(nil),          // 102: toolsvc.runs.v1.PauseUnknownRunError
-	(*PauseRunEndedError)(nil),            // 103: toolsvc.runs.v1.PauseRunEndedError
-	(*PauseInvalidParameterError)(nil),    // 104: toolsvc.runs.v1.PauseInvalidParameterError
-	(*PauseForbiddenError)(nil),           // 105: toolsvc.runs.v1.PauseForbiddenError
-	(*PauseInternalError)(nil),            // 106: toolsvc.runs.v1.PauseInternalError
-	(*PauseUnavailableError)(nil),         // 107: toolsvc.runs.v1.PauseUnavailableError
-	(*PauseRequest)(nil),                  // 108: toolsvc.runs.v1.PauseRequest
-	(*PauseResponse)(nil),                 // 109: toolsvc.runs.v1.PauseResponse
-	(*ResumeUnknownRunError)(nil),         // 110: toolsvc.runs.v1.ResumeUnknownRunError
-	(*ResumeRunEndedError)(nil),           // 111: toolsvc.runs.v1.ResumeRunEndedError
-	(*ResumeInvalidParameterError)(nil),   // 112: toolsvc.runs.v1.ResumeInvalidParameterError
-	(*ResumeForbiddenError)(nil),          // 113: toolsvc.runs.v1.ResumeForbiddenError
-	(*ResumeInternalError)(nil),           // 114: toolsvc.runs.v1.ResumeInternalError
-	(*ResumeUnavailableError)(nil),        // 115: toolsvc.runs.v1.ResumeUnavailableError
-	(*ResumeRequest)(nil),                 // 116: toolsvc.runs.v1.ResumeRequest
-	(*ResumeResponse)(nil),                // 117: toolsvc.runs.v1.ResumeResponse
-	(*CancelUnknownRunError)(nil),         // 118: toolsvc.runs.v1.CancelUnknownRunError
-	(*CancelRunEndedError)(nil),           // 119: toolsvc.runs.v1.CancelRunEndedError
-	(*CancelInvalidParameterError)(nil),   // 120: toolsvc.runs.v1.CancelInvalidParameterError
-	(*CancelForbiddenError)(nil),          // 121: toolsvc.runs.v1.CancelForbiddenError
-	(*CancelInternalError)(nil),           // 122: toolsvc.runs.v1.CancelInternalError
-	(*CancelUnavailableError)(nil),        // 123: toolsvc.runs.v1.CancelUnavailableError
-	(*CancelRequest)(nil),                 // 124: toolsvc.runs.v1.CancelRequest
-	(*CancelResponse)(nil),                // 125: toolsvc.runs.v1.CancelResponse
+	(*StartKeyReusedError)(nil),           // 3: toolsvc.runs.v1.StartKeyReusedError
+	(*StartInvalidParameterError)(nil),    // 4: toolsvc.runs.v1.StartInvalidParameterError
+	(*StartForbiddenError)(nil),           // 5: toolsvc.runs.v1.StartForbiddenError
+	(*StartInternalError)(nil),            // 6: toolsvc.runs.v1.StartInternalError
+	(*StartUnavailableError)(nil),         // 7: toolsvc.runs.v1.StartUnavailableError
+	(*StartRequest)(nil),                  // 8: toolsvc.runs.v1.StartRequest
+	(*StepRequest)(nil),                   // 9: toolsvc.runs.v1.StepRequest
+	(*Policy)(nil),                        // 10: toolsvc.runs.v1.Policy
+	(*StartResponse)(nil),                 // 11: toolsvc.runs.v1.StartResponse
+	(*ListInvalidParameterError)(nil),     // 12: toolsvc.runs.v1.ListInvalidParameterError
+	(*ListForbiddenError)(nil),            // 13: toolsvc.runs.v1.ListForbiddenError
+	(*ListInternalError)(nil),             // 14: toolsvc.runs.v1.ListInternalError
+	(*ListUnavailableError)(nil),          // 15: toolsvc.runs.v1.ListUnavailableError
+	(*ListRequest)(nil),                   // 16: toolsvc.runs.v1.ListRequest
+	(*ListResponse)(nil),                  // 17: toolsvc.runs.v1.ListResponse
+	(*RunSummary)(nil),                    // 18: toolsvc.runs.v1.RunSummary
+	(*ShowUnknownRunError)(nil),           // 19: toolsvc.runs.v1.ShowUnknownRunError
+	(*ShowInvalidParameterError)(nil),     // 20: toolsvc.runs.v1.ShowInvalidParameterError
+	(*ShowForbiddenError)(nil),            // 21: toolsvc.runs.v1.ShowForbiddenError
+	(*ShowInternalError)(nil),             // 22: toolsvc.runs.v1.ShowInternalError
+	(*ShowUnavailableError)(nil),          // 23: toolsvc.runs.v1.ShowUnavailableError
+	(*ShowRequest)(nil),                   // 24: toolsvc.runs.v1.ShowRequest
+	(*ShowResponse)(nil),                  // 25: toolsvc.runs.v1.ShowResponse
+	(*StepState)(nil),                     // 26: toolsvc.runs.v1.StepState
+	(*ToolResult)(nil),                    // 27: toolsvc.runs.v1.ToolResult
+	(*ToolError)(nil),                     // 28: toolsvc.runs.v1.ToolError
+	(*RetryHint)(nil),                     // 29: toolsvc.runs.v1.RetryHint
+	(*Candidate)(nil),                     // 30: toolsvc.runs.v1.Candidate
+	(*RollbackNotice)(nil),                // 31: toolsvc.runs.v1.RollbackNotice
+	(*Verification)(nil),                  // 32: toolsvc.runs.v1.Verification
+	(*Check)(nil),                         // 33: toolsvc.runs.v1.Check
+	(*EvidenceRefs)(nil),                  // 34: toolsvc.runs.v1.EvidenceRefs
+	(*Opinion)(nil),                       // 35: toolsvc.runs.v1.Opinion
+	(*AttemptRecord)(nil),                 // 36: toolsvc.runs.v1.AttemptRecord
+	(*Repair)(nil),                        // 37: toolsvc.runs.v1.Repair
+	(*Telemetry)(nil),                     // 38: toolsvc.runs.v1.Telemetry
+	(*RunLink)(nil),                       // 39: toolsvc.runs.v1.RunLink
+	(*Question)(nil),                      // 40: toolsvc.runs.v1.Question
+	(*AppendInvalidBodyError)(nil),        // 41: toolsvc.runs.v1.AppendInvalidBodyError
+	(*AppendPayloadTooLargeError)(nil),    // 42: toolsvc.runs.v1.AppendPayloadTooLargeError
+	(*AppendKeyReusedError)(nil),          // 43: toolsvc.runs.v1.AppendKeyReusedError
+	(*AppendUnknownRunError)(nil),         // 44: toolsvc.runs.v1.AppendUnknownRunError
+	(*AppendRunEndedError)(nil),           // 45: toolsvc.runs.v1.AppendRunEndedError
+	(*AppendRunFullError)(nil),            // 46: toolsvc.runs.v1.AppendRunFullError
+	(*AppendTooManyCallsError)(nil),       // 47: toolsvc.runs.v1.AppendTooManyCallsError
+	(*AppendInvalidParameterError)(nil),   // 48: toolsvc.runs.v1.AppendInvalidParameterError
+	(*AppendForbiddenError)(nil),          // 49: toolsvc.runs.v1.AppendForbiddenError
+	(*AppendInternalError)(nil),           // 50: toolsvc.runs.v1.AppendInternalError
+	(*AppendUnavailableError)(nil),        // 51: toolsvc.runs.v1.AppendUnavailableError
+	(*AppendRequest)(nil),                 // 52: toolsvc.runs.v1.AppendRequest
+	(*CallRequest)(nil),                   // 53: toolsvc.runs.v1.CallRequest
+	(*AppendResponse)(nil),                // 54: toolsvc.runs.v1.AppendResponse
+	(*AppendedCall)(nil),                  // 55: toolsvc.runs.v1.AppendedCall
+	(*ResultUnknownRunError)(nil),         // 56: toolsvc.runs.v1.ResultUnknownRunError
+	(*ResultUnknownCallError)(nil),        // 57: toolsvc.runs.v1.ResultUnknownCallError
+	(*ResultTooManyCallsError)(nil),       // 58: toolsvc.runs.v1.ResultTooManyCallsError
+	(*ResultInvalidParameterError)(nil),   // 59: toolsvc.runs.v1.ResultInvalidParameterError
+	(*ResultForbiddenError)(nil),          // 60: toolsvc.runs.v1.ResultForbiddenError
+	(*ResultInternalError)(nil),           // 61: toolsvc.runs.v1.ResultInternalError
+	(*ResultUnavailableError)(nil),        // 62: toolsvc.runs.v1.ResultUnavailableError
+	(*ResultRequest)(nil),                 // 63: toolsvc.runs.v1.ResultRequest
+	(*ResultResponse)(nil),                // 64: toolsvc.runs.v1.ResultResponse
+	(*WatchUnknownRunError)(nil),          // 65: toolsvc.runs.v1.WatchUnknownRunError
+	(*WatchTooManyStreamsError)(nil),      // 66: toolsvc.runs.v1.WatchTooManyStreamsError
+	(*WatchInvalidParameterError)(nil),    // 67: toolsvc.runs.v1.WatchInvalidParameterError
+	(*WatchForbiddenError)(nil),           // 68: toolsvc.runs.v1.WatchForbiddenError
+	(*WatchInternalError)(nil),            // 69: toolsvc.runs.v1.WatchInternalError
+	(*WatchUnavailableError)(nil),         // 70: toolsvc.runs.v1.WatchUnavailableError
+	(*WatchRequest)(nil),                  // 71: toolsvc.runs.v1.WatchRequest
+	(*WatchResponse)(nil),                 // 72: toolsvc.runs.v1.WatchResponse
+	(*ArtifactUnknownArtifactError)(nil),  // 73: toolsvc.runs.v1.ArtifactUnknownArtifactError
+	(*ArtifactTooManyStreamsError)(nil),   // 74: toolsvc.runs.v1.ArtifactTooManyStreamsError
+	(*ArtifactInvalidParameterError)(nil), // 75: toolsvc.runs.v1.ArtifactInvalidParameterError
+	(*ArtifactForbiddenError)(nil),        // 76: toolsvc.runs.v1.ArtifactForbiddenError
+	(*ArtifactInternalError)(nil),         // 77: toolsvc.runs.v1.ArtifactInternalError
+	(*ArtifactUnavailableError)(nil),      // 78: toolsvc.runs.v1.ArtifactUnavailableError
+	(*ArtifactRequest)(nil),               // 79: toolsvc.runs.v1.ArtifactRequest
+	(*ArtifactResponse)(nil),              // 80: toolsvc.runs.v1.ArtifactResponse
+	(*AnswerPayloadTooLargeError)(nil),    // 81: toolsvc.runs.v1.AnswerPayloadTooLargeError
+	(*AnswerUnknownRunError)(nil),         // 82: toolsvc.runs.v1.AnswerUnknownRunError
+	(*AnswerRunEndedError)(nil),           // 83: toolsvc.runs.v1.AnswerRunEndedError
+	(*AnswerQuestionClosedError)(nil),     // 84: toolsvc.runs.v1.AnswerQuestionClosedError
+	(*AnswerTooManyCallsError)(nil),       // 85: toolsvc.runs.v1.AnswerTooManyCallsError
+	(*AnswerInvalidParameterError)(nil),   // 86: toolsvc.runs.v1.AnswerInvalidParameterError
+	(*AnswerForbiddenError)(nil),          // 87: toolsvc.runs.v1.AnswerForbiddenError
+	(*AnswerInternalError)(nil),           // 88: toolsvc.runs.v1.AnswerInternalError
+	(*AnswerUnavailableError)(nil),        // 89: toolsvc.runs.v1.AnswerUnavailableError
+	(*AnswerRequest)(nil),                 // 90: toolsvc.runs.v1.AnswerRequest
+	(*AnswerResponse)(nil),                // 91: toolsvc.runs.v1.AnswerResponse
+	(*ApprovePayloadTooLargeError)(nil),   // 92: toolsvc.runs.v1.ApprovePayloadTooLargeError
+	(*ApproveUnknownRunError)(nil),        // 93: toolsvc.runs.v1.ApproveUnknownRunError
+	(*ApproveRunEndedError)(nil),          // 94: toolsvc.runs.v1.ApproveRunEndedError
+	(*ApproveQuestionClosedError)(nil),    // 95: toolsvc.runs.v1.ApproveQuestionClosedError
+	(*ApproveTooManyCallsError)(nil),      // 96: toolsvc.runs.v1.ApproveTooManyCallsError
+	(*ApproveInvalidParameterError)(nil),  // 97: toolsvc.runs.v1.ApproveInvalidParameterError
+	(*ApproveForbiddenError)(nil),         // 98: toolsvc.runs.v1.ApproveForbiddenError
+	(*ApproveInternalError)(nil),          // 99: toolsvc.runs.v1.ApproveInternalError
+	(*ApproveUnavailableError)(nil),       // 100: toolsvc.runs.v1.ApproveUnavailableError
+	(*ApproveRequest)(nil),                // 101: toolsvc.runs.v1.ApproveRequest
+	(*ApproveResponse)(nil),               // 102: toolsvc.runs.v1.ApproveResponse
+	(*PauseUnknownRunError)(nil),          // 103: toolsvc.runs.v1.PauseUnknownRunError
+	(*PauseRunEndedError)(nil),            // 104: toolsvc.runs.v1.PauseRunEndedError
+	(*PauseInvalidParameterError)(nil),    // 105: toolsvc.runs.v1.PauseInvalidParameterError
+	(*PauseForbiddenError)(nil),           // 106: toolsvc.runs.v1.PauseForbiddenError
+	(*PauseInternalError)(nil),            // 107: toolsvc.runs.v1.PauseInternalError
+	(*PauseUnavailableError)(nil),         // 108: toolsvc.runs.v1.PauseUnavailableError
+	(*PauseRequest)(nil),                  // 109: toolsvc.runs.v1.PauseRequest
+	(*PauseResponse)(nil),                 // 110: toolsvc.runs.v1.PauseResponse
+	(*ResumeUnknownRunError)(nil),         // 111: toolsvc.runs.v1.ResumeUnknownRunError
+	(*ResumeRunEndedError)(nil),           // 112: toolsvc.runs.v1.ResumeRunEndedError
+	(*ResumeInvalidParameterError)(nil),   // 113: toolsvc.runs.v1.ResumeInvalidParameterError
+	(*ResumeForbiddenError)(nil),          // 114: toolsvc.runs.v1.ResumeForbiddenError
+	(*ResumeInternalError)(nil),           // 115: toolsvc.runs.v1.ResumeInternalError
+	(*ResumeUnavailableError)(nil),        // 116: toolsvc.runs.v1.ResumeUnavailableError
+	(*ResumeRequest)(nil),                 // 117: toolsvc.runs.v1.ResumeRequest
+	(*ResumeResponse)(nil),                // 118: toolsvc.runs.v1.ResumeResponse
+	(*CancelUnknownRunError)(nil),         // 119: toolsvc.runs.v1.CancelUnknownRunError
+	(*CancelRunEndedError)(nil),           // 120: toolsvc.runs.v1.CancelRunEndedError
+	(*CancelInvalidParameterError)(nil),   // 121: toolsvc.runs.v1.CancelInvalidParameterError
+	(*CancelForbiddenError)(nil),          // 122: toolsvc.runs.v1.CancelForbiddenError
+	(*CancelInternalError)(nil),           // 123: toolsvc.runs.v1.CancelInternalError
+	(*CancelUnavailableError)(nil),        // 124: toolsvc.runs.v1.CancelUnavailableError
+	(*CancelRequest)(nil),                 // 125: toolsvc.runs.v1.CancelRequest
+	(*CancelResponse)(nil),                // 126: toolsvc.runs.v1.CancelResponse
 }
 var file_goagen_toolsvc_runs_proto_depIdxs = []int32{
 	1,   // 0: toolsvc.runs.v1.StartInvalidBodyError.issues:type_name -> toolsvc.runs.v1.Issue
 	1,   // 1: toolsvc.runs.v1.StartPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 2: toolsvc.runs.v1.StartInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 3: toolsvc.runs.v1.StartForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 4: toolsvc.runs.v1.StartInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 5: toolsvc.runs.v1.StartUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	8,   // 6: toolsvc.runs.v1.StartRequest.steps:type_name -> toolsvc.runs.v1.StepRequest
-	9,   // 7: toolsvc.runs.v1.StartRequest.policy:type_name -> toolsvc.runs.v1.Policy
-	1,   // 8: toolsvc.runs.v1.ListInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 9: toolsvc.runs.v1.ListForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 10: toolsvc.runs.v1.ListInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 11: toolsvc.runs.v1.ListUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	17,  // 12: toolsvc.runs.v1.ListResponse.runs:type_name -> toolsvc.runs.v1.RunSummary
-	1,   // 13: toolsvc.runs.v1.ShowUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 14: toolsvc.runs.v1.ShowInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 15: toolsvc.runs.v1.ShowForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 16: toolsvc.runs.v1.ShowInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 17: toolsvc.runs.v1.ShowUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	25,  // 18: toolsvc.runs.v1.ShowResponse.steps:type_name -> toolsvc.runs.v1.StepState
-	39,  // 19: toolsvc.runs.v1.ShowResponse.questions:type_name -> toolsvc.runs.v1.Question
-	9,   // 20: toolsvc.runs.v1.ShowResponse.policy:type_name -> toolsvc.runs.v1.Policy
-	26,  // 21: toolsvc.runs.v1.StepState.result:type_name -> toolsvc.runs.v1.ToolResult
-	27,  // 22: toolsvc.runs.v1.ToolResult.error:type_name -> toolsvc.runs.v1.ToolError
-	28,  // 23: toolsvc.runs.v1.ToolResult.retry_hint:type_name -> toolsvc.runs.v1.RetryHint
-	31,  // 24: toolsvc.runs.v1.ToolResult.verification:type_name -> toolsvc.runs.v1.Verification
-	35,  // 25: toolsvc.runs.v1.ToolResult.attempts:type_name -> toolsvc.runs.v1.AttemptRecord
-	36,  // 26: toolsvc.runs.v1.ToolResult.repairs:type_name -> toolsvc.runs.v1.Repair
-	37,  // 27: toolsvc.runs.v1.ToolResult.telemetry:type_name -> toolsvc.runs.v1.Telemetry
-	38,  // 28: toolsvc.runs.v1.ToolResult.run_link:type_name -> toolsvc.runs.v1.RunLink
-	39,  // 29: toolsvc.runs.v1.ToolResult.question:type_name -> toolsvc.runs.v1.Question
-	38,  // 30: toolsvc.runs.v1.ToolResult.child_runs:type_name -> toolsvc.runs.v1.RunLink
-	1,   // 31: toolsvc.runs.v1.RetryHint.issues:type_name -> toolsvc.runs.v1.Issue
-	29,  // 32: toolsvc.runs.v1.RetryHint.candidates:type_name -> toolsvc.runs.v1.Candidate
-	30,  // 33: toolsvc.runs.v1.RetryHint.rollback:type_name -> toolsvc.runs.v1.RollbackNotice
-	32,  // 34: toolsvc.runs.v1.Verification.checks:type_name -> toolsvc.runs.v1.Check
-	33,  // 35: toolsvc.runs.v1.Verification.evidence:type_name -> toolsvc.runs.v1.EvidenceRefs
-	34,  // 36: toolsvc.runs.v1.Verification.opinion:type_name -> toolsvc.runs.v1.Opinion
-	1,   // 37: toolsvc.runs.v1.Question.issues:type_name -> toolsvc.runs.v1.Issue
-	29,  // 38: toolsvc.runs.v1.Question.candidates:type_name -> toolsvc.runs.v1.Candidate
-	1,   // 39: toolsvc.runs.v1.AppendInvalidBodyError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 40: toolsvc.runs.v1.AppendPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 41: toolsvc.runs.v1.AppendKeyReusedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 42: toolsvc.runs.v1.AppendUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 43: toolsvc.runs.v1.AppendRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 44: toolsvc.runs.v1.AppendRunFullError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 45: toolsvc.runs.v1.AppendTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 46: toolsvc.runs.v1.AppendInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 47: toolsvc.runs.v1.AppendForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 48: toolsvc.runs.v1.AppendInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 49: toolsvc.runs.v1.AppendUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	52,  // 50: toolsvc.runs.v1.AppendRequest.calls:type_name -> toolsvc.runs.v1.CallRequest
-	54,  // 51: toolsvc.runs.v1.AppendResponse.calls:type_name -> toolsvc.runs.v1.AppendedCall
-	1,   // 52: toolsvc.runs.v1.ResultUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 53: toolsvc.runs.v1.ResultUnknownCallError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 54: toolsvc.runs.v1.ResultTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 55: toolsvc.runs.v1.ResultInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 56: toolsvc.runs.v1.ResultForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 57: toolsvc.runs.v1.ResultInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 58: toolsvc.runs.v1.ResultUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	27,  // 59: toolsvc.runs.v1.ResultResponse.error:type_name -> toolsvc.runs.v1.ToolError
-	28,  // 60: toolsvc.runs.v1.ResultResponse.retry_hint:type_name -> toolsvc.runs.v1.RetryHint
-	31,  // 61: toolsvc.runs.v1.ResultResponse.verification:type_name -> toolsvc.runs.v1.Verification
-	35,  // 62: toolsvc.runs.v1.ResultResponse.attempts:type_name -> toolsvc.runs.v1.AttemptRecord
-	36,  // 63: toolsvc.runs.v1.ResultResponse.repairs:type_name -> toolsvc.runs.v1.Repair
-	37,  // 64: toolsvc.runs.v1.ResultResponse.telemetry:type_name -> toolsvc.runs.v1.Telemetry
-	38,  // 65: toolsvc.runs.v1.ResultResponse.run_link:type_name -> toolsvc.runs.v1.RunLink
-	39,  // 66: toolsvc.runs.v1.ResultResponse.question:type_name -> toolsvc.runs.v1.Question
-	38,  // 67: toolsvc.runs.v1.ResultResponse.child_runs:type_name -> toolsvc.runs.v1.RunLink
-	1,   // 68: toolsvc.runs.v1.WatchUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 69: toolsvc.runs.v1.WatchTooManyStreamsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 70: toolsvc.runs.v1.WatchInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 71: toolsvc.runs.v1.WatchForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 72: toolsvc.runs.v1.WatchInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 73: toolsvc.runs.v1.WatchUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 74: toolsvc.runs.v1.ArtifactUnknownArtifactError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 75: toolsvc.runs.v1.ArtifactTooManyStreamsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 76: toolsvc.runs.v1.ArtifactInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 77: toolsvc.runs.v1.ArtifactForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 78: toolsvc.runs.v1.ArtifactInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 79: toolsvc.runs.v1.ArtifactUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 80: toolsvc.runs.v1.AnswerPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 81: toolsvc.runs.v1.AnswerUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 82: toolsvc.runs.v1.AnswerRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 83: toolsvc.runs.v1.AnswerQuestionClosedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 84: toolsvc.runs.v1.AnswerTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 85: toolsvc.runs.v1.AnswerInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 86: toolsvc.runs.v1.AnswerForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 87: toolsvc.runs.v1.AnswerInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 88: toolsvc.runs.v1.AnswerUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	26,  // 89: toolsvc.runs.v1.AnswerResponse.result:type_name -> toolsvc.runs.v1.ToolResult
-	1,   // 90: toolsvc.runs.v1.ApprovePayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 91: toolsvc.runs.v1.ApproveUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 92: toolsvc.runs.v1.ApproveRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 93: toolsvc.runs.v1.ApproveQuestionClosedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 94: toolsvc.runs.v1.ApproveTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 95: toolsvc.runs.v1.ApproveInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 96: toolsvc.runs.v1.ApproveForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 97: toolsvc.runs.v1.ApproveInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 98: toolsvc.runs.v1.ApproveUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	26,  // 99: toolsvc.runs.v1.ApproveResponse.result:type_name -> toolsvc.runs.v1.ToolResult
-	1,   // 100: toolsvc.runs.v1.PauseUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 101: toolsvc.runs.v1.PauseRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 102: toolsvc.runs.v1.PauseInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 103: toolsvc.runs.v1.PauseForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 104: toolsvc.runs.v1.PauseInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 105: toolsvc.runs.v1.PauseUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 106: toolsvc.runs.v1.ResumeUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 107: toolsvc.runs.v1.ResumeRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 108: toolsvc.runs.v1.ResumeInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 109: toolsvc.runs.v1.ResumeForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 110: toolsvc.runs.v1.ResumeInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 111: toolsvc.runs.v1.ResumeUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 112: toolsvc.runs.v1.CancelUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 113: toolsvc.runs.v1.CancelRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 114: toolsvc.runs.v1.CancelInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 115: toolsvc.runs.v1.CancelForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 116: toolsvc.runs.v1.CancelInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 117: toolsvc.runs.v1.CancelUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	7,   // 118: toolsvc.runs.v1.Runs.Start:input_type -> toolsvc.runs.v1.StartRequest
-	15,  // 119: toolsvc.runs.v1.Runs.List:input_type -> toolsvc.runs.v1.ListRequest
-	23,  // 120: toolsvc.runs.v1.Runs.Show:input_type -> toolsvc.runs.v1.ShowRequest
-	51,  // 121: toolsvc.runs.v1.Runs.Append:input_type -> toolsvc.runs.v1.AppendRequest
-	62,  // 122: toolsvc.runs.v1.Runs.Result:input_type -> toolsvc.runs.v1.ResultRequest
-	70,  // 123: toolsvc.runs.v1.Runs.Watch:input_type -> toolsvc.runs.v1.WatchRequest
-	78,  // 124: toolsvc.runs.v1.Runs.Artifact:input_type -> toolsvc.runs.v1.ArtifactRequest
-	89,  // 125: toolsvc.runs.v1.Runs.Answer:input_type -> toolsvc.runs.v1.AnswerRequest
-	100, // 126: toolsvc.runs.v1.Runs.Approve:input_type -> toolsvc.runs.v1.ApproveRequest
-	108, // 127: toolsvc.runs.v1.Runs.Pause:input_type -> toolsvc.runs.v1.PauseRequest
-	116, // 128: toolsvc.runs.v1.Runs.Resume:input_type -> toolsvc.runs.v1.ResumeRequest
-	124, // 129: toolsvc.runs.v1.Runs.Cancel:input_type -> toolsvc.runs.v1.CancelRequest
-	10,  // 130: toolsvc.runs.v1.Runs.Start:output_type -> toolsvc.runs.v1.StartResponse
-	16,  // 131: toolsvc.runs.v1.Runs.List:output_type -> toolsvc.runs.v1.ListResponse
-	24,  // 132: toolsvc.runs.v1.Runs.Show:output_type -> toolsvc.runs.v1.ShowResponse
-	53,  // 133: toolsvc.runs.v1.Runs.Append:output_type -> toolsvc.runs.v1.AppendResponse
-	63,  // 134: toolsvc.runs.v1.Runs.Result:output_type -> toolsvc.runs.v1.ResultResponse
-	71,  // 135: toolsvc.runs.v1.Runs.Watch:output_type -> toolsvc.runs.v1.WatchResponse
-	79,  // 136: toolsvc.runs.v1.Runs.Artifact:output_type -> toolsvc.runs.v1.ArtifactResponse
-	90,  // 137: toolsvc.runs.v1.Runs.Answer:output_type -> toolsvc.runs.v1.AnswerResponse
-	101, // 138: toolsvc.runs.v1.Runs.Approve:output_type -> toolsvc.runs.v1.ApproveResponse
-	109, // 139: toolsvc.runs.v1.Runs.Pause:output_type -> toolsvc.runs.v1.PauseResponse
-	117, // 140: toolsvc.runs.v1.Runs.Resume:output_type -> toolsvc.runs.v1.ResumeResponse
-	125, // 141: toolsvc.runs.v1.Runs.Cancel:output_type -> toolsvc.runs.v1.CancelResponse
-	130, // [130:142] is the sub-list for method output_type
-	118, // [118:130] is the sub-list for method input_type
-	118, // [118:118] is the sub-list for extension type_name
-	118, // [118:118] is the sub-list for extension extendee
-	0,   // [0:118] is the sub-list for field type_name
+	1,   // 2: toolsvc.runs.v1.StartKeyReusedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 3: toolsvc.runs.v1.StartInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 4: toolsvc.runs.v1.StartForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 5: toolsvc.runs.v1.StartInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 6: toolsvc.runs.v1.StartUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	9,   // 7: toolsvc.runs.v1.StartRequest.steps:type_name -> toolsvc.runs.v1.StepRequest
+	10,  // 8: toolsvc.runs.v1.StartRequest.policy:type_name -> toolsvc.runs.v1.Policy
+	1,   // 9: toolsvc.runs.v1.ListInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 10: toolsvc.runs.v1.ListForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 11: toolsvc.runs.v1.ListInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 12: toolsvc.runs.v1.ListUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	18,  // 13: toolsvc.runs.v1.ListResponse.runs:type_name -> toolsvc.runs.v1.RunSummary
+	1,   // 14: toolsvc.runs.v1.ShowUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 15: toolsvc.runs.v1.ShowInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 16: toolsvc.runs.v1.ShowForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 17: toolsvc.runs.v1.ShowInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 18: toolsvc.runs.v1.ShowUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	26,  // 19: toolsvc.runs.v1.ShowResponse.steps:type_name -> toolsvc.runs.v1.StepState
+	40,  // 20: toolsvc.runs.v1.ShowResponse.questions:type_name -> toolsvc.runs.v1.Question
+	10,  // 21: toolsvc.runs.v1.ShowResponse.policy:type_name -> toolsvc.runs.v1.Policy
+	27,  // 22: toolsvc.runs.v1.StepState.result:type_name -> toolsvc.runs.v1.ToolResult
+	28,  // 23: toolsvc.runs.v1.ToolResult.error:type_name -> toolsvc.runs.v1.ToolError
+	29,  // 24: toolsvc.runs.v1.ToolResult.retry_hint:type_name -> toolsvc.runs.v1.RetryHint
+	32,  // 25: toolsvc.runs.v1.ToolResult.verification:type_name -> toolsvc.runs.v1.Verification
+	36,  // 26: toolsvc.runs.v1.ToolResult.attempts:type_name -> toolsvc.runs.v1.AttemptRecord
+	37,  // 27: toolsvc.runs.v1.ToolResult.repairs:type_name -> toolsvc.runs.v1.Repair
+	38,  // 28: toolsvc.runs.v1.ToolResult.telemetry:type_name -> toolsvc.runs.v1.Telemetry
+	39,  // 29: toolsvc.runs.v1.ToolResult.run_link:type_name -> toolsvc.runs.v1.RunLink
+	40,  // 30: toolsvc.runs.v1.ToolResult.question:type_name -> toolsvc.runs.v1.Question
+	39,  // 31: toolsvc.runs.v1.ToolResult.child_runs:type_name -> toolsvc.runs.v1.RunLink
+	1,   // 32: toolsvc.runs.v1.RetryHint.issues:type_name -> toolsvc.runs.v1.Issue
+	30,  // 33: toolsvc.runs.v1.RetryHint.candidates:type_name -> toolsvc.runs.v1.Candidate
+	31,  // 34: toolsvc.runs.v1.RetryHint.rollback:type_name -> toolsvc.runs.v1.RollbackNotice
+	33,  // 35: toolsvc.runs.v1.Verification.checks:type_name -> toolsvc.runs.v1.Check
+	34,  // 36: toolsvc.runs.v1.Verification.evidence:type_name -> toolsvc.runs.v1.EvidenceRefs
+	35,  // 37: toolsvc.runs.v1.Verification.opinion:type_name -> toolsvc.runs.v1.Opinion
+	1,   // 38: toolsvc.runs.v1.Question.issues:type_name -> toolsvc.runs.v1.Issue
+	30,  // 39: toolsvc.runs.v1.Question.candidates:type_name -> toolsvc.runs.v1.Candidate
+	1,   // 40: toolsvc.runs.v1.AppendInvalidBodyError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 41: toolsvc.runs.v1.AppendPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 42: toolsvc.runs.v1.AppendKeyReusedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 43: toolsvc.runs.v1.AppendUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 44: toolsvc.runs.v1.AppendRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 45: toolsvc.runs.v1.AppendRunFullError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 46: toolsvc.runs.v1.AppendTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 47: toolsvc.runs.v1.AppendInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 48: toolsvc.runs.v1.AppendForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 49: toolsvc.runs.v1.AppendInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 50: toolsvc.runs.v1.AppendUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	53,  // 51: toolsvc.runs.v1.AppendRequest.calls:type_name -> toolsvc.runs.v1.CallRequest
+	55,  // 52: toolsvc.runs.v1.AppendResponse.calls:type_name -> toolsvc.runs.v1.AppendedCall
+	1,   // 53: toolsvc.runs.v1.ResultUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 54: toolsvc.runs.v1.ResultUnknownCallError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 55: toolsvc.runs.v1.ResultTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 56: toolsvc.runs.v1.ResultInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 57: toolsvc.runs.v1.ResultForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 58: toolsvc.runs.v1.ResultInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 59: toolsvc.runs.v1.ResultUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	28,  // 60: toolsvc.runs.v1.ResultResponse.error:type_name -> toolsvc.runs.v1.ToolError
+	29,  // 61: toolsvc.runs.v1.ResultResponse.retry_hint:type_name -> toolsvc.runs.v1.RetryHint
+	32,  // 62: toolsvc.runs.v1.ResultResponse.verification:type_name -> toolsvc.runs.v1.Verification
+	36,  // 63: toolsvc.runs.v1.ResultResponse.attempts:type_name -> toolsvc.runs.v1.AttemptRecord
+	37,  // 64: toolsvc.runs.v1.ResultResponse.repairs:type_name -> toolsvc.runs.v1.Repair
+	38,  // 65: toolsvc.runs.v1.ResultResponse.telemetry:type_name -> toolsvc.runs.v1.Telemetry
+	39,  // 66: toolsvc.runs.v1.ResultResponse.run_link:type_name -> toolsvc.runs.v1.RunLink
+	40,  // 67: toolsvc.runs.v1.ResultResponse.question:type_name -> toolsvc.runs.v1.Question
+	39,  // 68: toolsvc.runs.v1.ResultResponse.child_runs:type_name -> toolsvc.runs.v1.RunLink
+	1,   // 69: toolsvc.runs.v1.WatchUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 70: toolsvc.runs.v1.WatchTooManyStreamsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 71: toolsvc.runs.v1.WatchInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 72: toolsvc.runs.v1.WatchForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 73: toolsvc.runs.v1.WatchInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 74: toolsvc.runs.v1.WatchUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 75: toolsvc.runs.v1.ArtifactUnknownArtifactError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 76: toolsvc.runs.v1.ArtifactTooManyStreamsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 77: toolsvc.runs.v1.ArtifactInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 78: toolsvc.runs.v1.ArtifactForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 79: toolsvc.runs.v1.ArtifactInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 80: toolsvc.runs.v1.ArtifactUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 81: toolsvc.runs.v1.AnswerPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 82: toolsvc.runs.v1.AnswerUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 83: toolsvc.runs.v1.AnswerRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 84: toolsvc.runs.v1.AnswerQuestionClosedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 85: toolsvc.runs.v1.AnswerTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 86: toolsvc.runs.v1.AnswerInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 87: toolsvc.runs.v1.AnswerForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 88: toolsvc.runs.v1.AnswerInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 89: toolsvc.runs.v1.AnswerUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	27,  // 90: toolsvc.runs.v1.AnswerResponse.result:type_name -> toolsvc.runs.v1.ToolResult
+	1,   // 91: toolsvc.runs.v1.ApprovePayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 92: toolsvc.runs.v1.ApproveUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 93: toolsvc.runs.v1.ApproveRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 94: toolsvc.runs.v1.ApproveQuestionClosedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 95: toolsvc.runs.v1.ApproveTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 96: toolsvc.runs.v1.ApproveInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 97: toolsvc.runs.v1.ApproveForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 98: toolsvc.runs.v1.ApproveInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 99: toolsvc.runs.v1.ApproveUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	27,  // 100: toolsvc.runs.v1.ApproveResponse.result:type_name -> toolsvc.runs.v1.ToolResult
+	1,   // 101: toolsvc.runs.v1.PauseUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 102: toolsvc.runs.v1.PauseRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 103: toolsvc.runs.v1.PauseInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 104: toolsvc.runs.v1.PauseForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 105: toolsvc.runs.v1.PauseInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 106: toolsvc.runs.v1.PauseUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 107: toolsvc.runs.v1.ResumeUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 108: toolsvc.runs.v1.ResumeRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 109: toolsvc.runs.v1.ResumeInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 110: toolsvc.runs.v1.ResumeForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 111: toolsvc.runs.v1.ResumeInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 112: toolsvc.runs.v1.ResumeUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 113: toolsvc.runs.v1.CancelUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 114: toolsvc.runs.v1.CancelRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 115: toolsvc.runs.v1.CancelInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 116: toolsvc.runs.v1.CancelForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 117: toolsvc.runs.v1.CancelInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 118: toolsvc.runs.v1.CancelUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	8,   // 119: toolsvc.runs.v1.Runs.Start:input_type -> toolsvc.runs.v1.StartRequest
+	16,  // 120: toolsvc.runs.v1.Runs.List:input_type -> toolsvc.runs.v1.ListRequest
+	24,  // 121: toolsvc.runs.v1.Runs.Show:input_type -> toolsvc.runs.v1.ShowRequest
+	52,  // 122: toolsvc.runs.v1.Runs.Append:input_type -> toolsvc.runs.v1.AppendRequest
+	63,  // 123: toolsvc.runs.v1.Runs.Result:input_type -> toolsvc.runs.v1.ResultRequest
+	71,  // 124: toolsvc.runs.v1.Runs.Watch:input_type -> toolsvc.runs.v1.WatchRequest
+	79,  // 125: toolsvc.runs.v1.Runs.Artifact:input_type -> toolsvc.runs.v1.ArtifactRequest
+	90,  // 126: toolsvc.runs.v1.Runs.Answer:input_type -> toolsvc.runs.v1.AnswerRequest
+	101, // 127: toolsvc.runs.v1.Runs.Approve:input_type -> toolsvc.runs.v1.ApproveRequest
+	109, // 128: toolsvc.runs.v1.Runs.Pause:input_type -> toolsvc.runs.v1.PauseRequest
+	117, // 129: toolsvc.runs.v1.Runs.Resume:input_type -> toolsvc.runs.v1.ResumeRequest
+	125, // 130: toolsvc.runs.v1.Runs.Cancel:input_type -> toolsvc.runs.v1.CancelRequest
+	11,  // 131: toolsvc.runs.v1.Runs.Start:output_type -> toolsvc.runs.v1.StartResponse
+	17,  // 132: toolsvc.runs.v1.Runs.List:output_type -> toolsvc.runs.v1.ListResponse
+	25,  // 133: toolsvc.runs.v1.Runs.Show:output_type -> toolsvc.runs.v1.ShowResponse
+	54,  // 134: toolsvc.runs.v1.Runs.Append:output_type -> toolsvc.runs.v1.AppendResponse
+	64,  // 135: toolsvc.runs.v1.Runs.Result:output_type -> toolsvc.runs.v1.ResultResponse
+	72,  // 136: toolsvc.runs.v1.Runs.Watch:output_type -> toolsvc.runs.v1.WatchResponse
+	80,  // 137: toolsvc.runs.v1.Runs.Artifact:output_type -> toolsvc.runs.v1.ArtifactResponse
+	91,  // 138: toolsvc.runs.v1.Runs.Answer:output_type -> toolsvc.runs.v1.AnswerResponse
+	102, // 139: toolsvc.runs.v1.Runs.Approve:output_type -> toolsvc.runs.v1.ApproveResponse
+	110, // 140: toolsvc.runs.v1.Runs.Pause:output_type -> toolsvc.runs.v1.PauseResponse
+	118, // 141: toolsvc.runs.v1.Runs.Resume:output_type -> toolsvc.runs.v1.ResumeResponse
+	126, // 142: toolsvc.runs.v1.Runs.Cancel:output_type -> toolsvc.runs.v1.CancelResponse
+	131, // [131:143] is the sub-list for method output_type
+	119, // [119:131] is the sub-list for method input_type
+	119, // [119:119] is the sub-list for extension type_name
+	119, // [119:119] is the sub-list for extension extendee
+	0,   // [0:119] is the sub-list for field type_name
 }
 
 func init() { file_goagen_toolsvc_runs_proto_init() }
@@ -14958,26 +15104,26 @@ func file_goagen_toolsvc_runs_proto_init() {
 	file_goagen_toolsvc_runs_proto_msgTypes[7].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[8].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[9].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[11].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[10].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[12].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[13].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[14].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[15].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[18].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[16].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[19].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[20].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[21].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[22].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[24].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[23].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[25].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[26].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[27].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[28].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[29].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[32].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[30].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[33].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[35].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[37].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[34].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[36].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[38].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[39].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[40].OneofWrappers = []any{}
@@ -14991,15 +15137,15 @@ func file_goagen_toolsvc_runs_proto_init() {
 	file_goagen_toolsvc_runs_proto_msgTypes[48].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[49].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[50].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[52].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[55].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[51].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[53].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[56].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[57].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[58].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[59].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[60].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[61].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[63].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[62].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[64].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[65].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[66].OneofWrappers = []any{}
@@ -15007,13 +15153,13 @@ func file_goagen_toolsvc_runs_proto_init() {
 	file_goagen_toolsvc_runs_proto_msgTypes[68].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[69].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[70].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[72].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[71].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[73].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[74].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[75].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[76].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[77].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[80].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[78].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[81].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[82].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[83].OneofWrappers = []any{}
@@ -15022,7 +15168,7 @@ func file_goagen_toolsvc_runs_proto_init() {
 	file_goagen_toolsvc_runs_proto_msgTypes[86].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[87].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[88].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[91].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[89].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[92].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[93].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[94].OneofWrappers = []any{}
@@ -15032,31 +15178,32 @@ func file_goagen_toolsvc_runs_proto_init() {
 	file_goagen_toolsvc_runs_proto_msgTypes[98].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[99].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[100].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[102].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[101].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[103].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[104].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[105].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[106].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[107].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[110].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[108].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[111].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[112].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[113].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[114].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[115].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[118].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[116].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[119].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[120].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[121].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[122].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[123].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[124].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_goagen_toolsvc_runs_proto_rawDesc), len(file_goagen_toolsvc_runs_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   126,
+			NumMessages:   127,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

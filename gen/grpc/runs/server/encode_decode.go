@@ -34,6 +34,7 @@ func EncodeStartResponse(ctx context.Context, v any, hdr, trlr *metadata.MD) (an
 func DecodeStartRequest(ctx context.Context, v any, md metadata.MD) (any, error) {
 	var (
 		acceptLanguage *string
+		idempotencyKey *string
 		err            error
 	)
 	{
@@ -43,6 +44,19 @@ func DecodeStartRequest(ctx context.Context, v any, md metadata.MD) (any, error)
 		if acceptLanguage != nil {
 			if utf8.RuneCountInString(*acceptLanguage) > 1000 {
 				err = goa.MergeErrors(err, goa.InvalidLengthError("accept_language", *acceptLanguage, utf8.RuneCountInString(*acceptLanguage), 1000, false))
+			}
+		}
+		if vals := md.Get("idempotency-key"); len(vals) > 0 {
+			idempotencyKey = &vals[0]
+		}
+		if idempotencyKey != nil {
+			if utf8.RuneCountInString(*idempotencyKey) < 1 {
+				err = goa.MergeErrors(err, goa.InvalidLengthError("idempotency_key", *idempotencyKey, utf8.RuneCountInString(*idempotencyKey), 1, true))
+			}
+		}
+		if idempotencyKey != nil {
+			if utf8.RuneCountInString(*idempotencyKey) > 255 {
+				err = goa.MergeErrors(err, goa.InvalidLengthError("idempotency_key", *idempotencyKey, utf8.RuneCountInString(*idempotencyKey), 255, false))
 			}
 		}
 	}
@@ -63,7 +77,7 @@ func DecodeStartRequest(ctx context.Context, v any, md metadata.MD) (any, error)
 	}
 	var payload *runs.StartPayload
 	{
-		payload = NewStartPayload(message, acceptLanguage)
+		payload = NewStartPayload(message, acceptLanguage, idempotencyKey)
 	}
 	return payload, nil
 }

@@ -90,6 +90,10 @@ func (s *Server) Start(ctx context.Context, message *runspb.StartRequest) (*runs
 				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.ResourceExhausted, err, NewStartPayloadTooLargeError(er))
+			case "key_reused":
+				var er *types.Problem
+				errors.As(err, &er)
+				return nil, goagrpc.NewStatusError(codes.FailedPrecondition, err, NewStartKeyReusedError(er))
 			case "invalid_parameter":
 				var er *types.Problem
 				errors.As(err, &er)

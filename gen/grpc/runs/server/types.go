@@ -19,7 +19,7 @@ import (
 
 // NewStartPayload builds the payload of the "start" endpoint of the "runs"
 // service from the gRPC request type.
-func NewStartPayload(message *runspb.StartRequest, acceptLanguage *string) *runs.StartPayload {
+func NewStartPayload(message *runspb.StartRequest, acceptLanguage *string, idempotencyKey *string) *runs.StartPayload {
 	v := &runs.StartPayload{
 		Goal:         message.Goal,
 		Instructions: message.Instructions,
@@ -41,6 +41,7 @@ func NewStartPayload(message *runspb.StartRequest, acceptLanguage *string) *runs
 		v.Policy = protobufRunspbPolicyToRunsPolicy(message.Policy)
 	}
 	v.AcceptLanguage = acceptLanguage
+	v.IdempotencyKey = idempotencyKey
 	return v
 }
 
@@ -102,6 +103,51 @@ func NewStartInvalidBodyError(er *types.Problem) *runspb.StartInvalidBodyError {
 // error of the "start" endpoint of the "runs" service.
 func NewStartPayloadTooLargeError(er *types.Problem) *runspb.StartPayloadTooLargeError {
 	message := &runspb.StartPayloadTooLargeError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*runspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &runspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
+// NewStartKeyReusedError builds the gRPC error response type from the error of
+// the "start" endpoint of the "runs" service.
+func NewStartKeyReusedError(er *types.Problem) *runspb.StartKeyReusedError {
+	message := &runspb.StartKeyReusedError{
 		Type:      er.Type,
 		Title:     er.Title,
 		Status:    int32(er.Status),
@@ -561,6 +607,7 @@ func NewProtoShowResponse(result *runs.RunState) *runspb.ShowResponse {
 		Began:        result.Began,
 		WaitedMs:     result.WaitedMs,
 		WithPeopleMs: result.WithPeopleMs,
+		Worker:       result.Worker,
 	}
 	if result.Turns != nil {
 		turns := int32(*result.Turns)

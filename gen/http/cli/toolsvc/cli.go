@@ -32,7 +32,7 @@ func UsageCommands() []string {
 // UsageExamples produces an example of a valid invocation of the CLI tool.
 func UsageExamples() string {
 	return os.Args[0] + " " + "tools list" + "\n" +
-		os.Args[0] + " " + "runs start --body '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Quisquam voluptates.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 5465468651500135542,\n         \"max_failures\": 2767012218525134237,\n         \"question_ttl_ms\": 7996800311535763323,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 5983483610919505538,\n         \"token_budget\": 5470877345244159902,\n         \"wait_budget_ms\": 3142887311659201714\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"" + "\n" +
+		os.Args[0] + " " + "runs start --body '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Quisquam voluptates.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 5465468651500135542,\n         \"max_failures\": 2767012218525134237,\n         \"question_ttl_ms\": 7996800311535763323,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 5983483610919505538,\n         \"token_budget\": 5470877345244159902,\n         \"wait_budget_ms\": 3142887311659201714\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\" --idempotency-key \"order-4711-refund\"" + "\n" +
 		""
 }
 
@@ -69,6 +69,7 @@ func ParseEndpoint(
 		runsStartFlags              = flag.NewFlagSet("start", flag.ExitOnError)
 		runsStartBodyFlag           = runsStartFlags.String("body", "REQUIRED", "")
 		runsStartAcceptLanguageFlag = runsStartFlags.String("accept-language", "", "")
+		runsStartIdempotencyKeyFlag = runsStartFlags.String("idempotency-key", "", "")
 
 		runsListFlags       = flag.NewFlagSet("list", flag.ExitOnError)
 		runsListLimitFlag   = runsListFlags.String("limit", "", "")
@@ -240,7 +241,7 @@ func ParseEndpoint(
 			switch epn {
 			case "start":
 				endpoint = c.Start()
-				data, err = runsc.BuildStartPayload(*runsStartBodyFlag, *runsStartAcceptLanguageFlag)
+				data, err = runsc.BuildStartPayload(*runsStartBodyFlag, *runsStartAcceptLanguageFlag, *runsStartIdempotencyKeyFlag)
 			case "list":
 				endpoint = c.List()
 				data, err = runsc.BuildListPayload(*runsListLimitFlag, *runsListWaitingFlag)
@@ -382,6 +383,7 @@ func runsStartUsage() {
 	fmt.Fprintf(os.Stderr, "%s [flags] runs start", os.Args[0])
 	fmt.Fprint(os.Stderr, " -body JSON")
 	fmt.Fprint(os.Stderr, " -accept-language STRING")
+	fmt.Fprint(os.Stderr, " -idempotency-key STRING")
 	fmt.Fprintln(os.Stderr)
 
 	// Description
@@ -391,10 +393,11 @@ func runsStartUsage() {
 	// Flags list
 	fmt.Fprintln(os.Stderr, `    -body JSON: `)
 	fmt.Fprintln(os.Stderr, `    -accept-language STRING: `)
+	fmt.Fprintln(os.Stderr, `    -idempotency-key STRING: `)
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs start --body '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Quisquam voluptates.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 5465468651500135542,\n         \"max_failures\": 2767012218525134237,\n         \"question_ttl_ms\": 7996800311535763323,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 5983483610919505538,\n         \"token_budget\": 5470877345244159902,\n         \"wait_budget_ms\": 3142887311659201714\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs start --body '{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Quisquam voluptates.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 5465468651500135542,\n         \"max_failures\": 2767012218525134237,\n         \"question_ttl_ms\": 7996800311535763323,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 5983483610919505538,\n         \"token_budget\": 5470877345244159902,\n         \"wait_budget_ms\": 3142887311659201714\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"Tm9uIGlsbG8gY29ycG9yaXMgYWxpcXVhbSBldC4=\",\n            \"expect_failure\": \"8wo\",\n            \"title\": \"elh\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }' --accept-language \"ko, en;q=0.5\" --idempotency-key \"order-4711-refund\"")
 }
 
 func runsListUsage() {

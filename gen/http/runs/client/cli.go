@@ -19,7 +19,7 @@ import (
 
 // BuildStartPayload builds the payload for the runs start endpoint from CLI
 // flags.
-func BuildStartPayload(runsStartBody string, runsStartAcceptLanguage string) (*runs.StartPayload, error) {
+func BuildStartPayload(runsStartBody string, runsStartAcceptLanguage string, runsStartIdempotencyKey string) (*runs.StartPayload, error) {
 	var err error
 	var body StartRequestBody
 	{
@@ -34,6 +34,21 @@ func BuildStartPayload(runsStartBody string, runsStartAcceptLanguage string) (*r
 			acceptLanguage = &runsStartAcceptLanguage
 			if utf8.RuneCountInString(*acceptLanguage) > 1000 {
 				err = goa.MergeErrors(err, goa.InvalidLengthError("accept_language", *acceptLanguage, utf8.RuneCountInString(*acceptLanguage), 1000, false))
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	var idempotencyKey *string
+	{
+		if runsStartIdempotencyKey != "" {
+			idempotencyKey = &runsStartIdempotencyKey
+			if utf8.RuneCountInString(*idempotencyKey) < 1 {
+				err = goa.MergeErrors(err, goa.InvalidLengthError("idempotency_key", *idempotencyKey, utf8.RuneCountInString(*idempotencyKey), 1, true))
+			}
+			if utf8.RuneCountInString(*idempotencyKey) > 255 {
+				err = goa.MergeErrors(err, goa.InvalidLengthError("idempotency_key", *idempotencyKey, utf8.RuneCountInString(*idempotencyKey), 255, false))
 			}
 			if err != nil {
 				return nil, err
@@ -60,6 +75,7 @@ func BuildStartPayload(runsStartBody string, runsStartAcceptLanguage string) (*r
 		v.Policy = marshalPolicyRequestBodyToRunsPolicy(body.Policy)
 	}
 	v.AcceptLanguage = acceptLanguage
+	v.IdempotencyKey = idempotencyKey
 
 	return v, nil
 }

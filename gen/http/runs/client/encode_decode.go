@@ -49,6 +49,10 @@ func EncodeStartRequest(encoder func(*http.Request) goahttp.Encoder) func(*http.
 			head := *p.AcceptLanguage
 			req.Header.Set("Accept-Language", head)
 		}
+		if p.IdempotencyKey != nil {
+			head := *p.IdempotencyKey
+			req.Header.Set("Idempotency-Key", head)
+		}
 		body := NewStartRequestBody(p)
 		if err := encoder(req).Encode(&body); err != nil {
 			return goahttp.ErrEncodingError("runs", "start", err)
@@ -62,6 +66,7 @@ func EncodeStartRequest(encoder func(*http.Request) goahttp.Encoder) func(*http.
 // restored after having been read.
 // DecodeStartResponse may return the following errors:
 //   - "invalid_body" (type *types.Problem): http.StatusUnprocessableEntity
+//   - "key_reused" (type *types.Problem): http.StatusUnprocessableEntity
 //   - "payload_too_large" (type *types.Problem): http.StatusRequestEntityTooLarge
 //   - "invalid_parameter" (type *types.Problem): http.StatusBadRequest
 //   - "forbidden" (type *types.Problem): http.StatusForbidden
@@ -99,36 +104,74 @@ func DecodeStartResponse(decoder func(*http.Response) goahttp.Decoder, restoreBo
 			res := NewStartResultCreated(&body)
 			return res, nil
 		case http.StatusUnprocessableEntity:
-			var (
-				body StartInvalidBodyResponseBody
-				err  error
-			)
-			err = decoder(resp).Decode(&body)
-			if err != nil {
-				return nil, goahttp.ErrDecodingError("runs", "start", err)
-			}
-			err = ValidateStartInvalidBodyResponseBody(&body)
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "start", err)
-			}
-			var (
-				retryAfter *int
-			)
-			{
-				retryAfterRaw := resp.Header.Get("Retry-After")
-				if retryAfterRaw != "" {
-					v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
-					if err2 != nil {
-						err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
-					}
-					pv := int(v)
-					retryAfter = &pv
+			en := resp.Header.Get("goa-error")
+			switch en {
+			case "invalid_body":
+				var (
+					body StartInvalidBodyResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "start", err)
 				}
+				err = ValidateStartInvalidBodyResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "start", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "start", err)
+				}
+				return nil, NewStartInvalidBody(&body, retryAfter)
+			case "key_reused":
+				var (
+					body StartKeyReusedResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "start", err)
+				}
+				err = ValidateStartKeyReusedResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "start", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "start", err)
+				}
+				return nil, NewStartKeyReused(&body, retryAfter)
+			default:
+				body, _ := io.ReadAll(resp.Body)
+				return nil, goahttp.ErrInvalidResponse("runs", "start", resp.StatusCode, string(body))
 			}
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "start", err)
-			}
-			return nil, NewStartInvalidBody(&body, retryAfter)
 		case http.StatusRequestEntityTooLarge:
 			var (
 				body StartPayloadTooLargeResponseBody

@@ -102,6 +102,9 @@ type ShowResponseBody struct {
 	WaitedMs *int64 `form:"waited_ms,omitempty" json:"waited_ms,omitempty" xml:"waited_ms,omitempty"`
 	// How long it has waited for people, in milliseconds
 	WithPeopleMs *int64 `form:"with_people_ms,omitempty" json:"with_people_ms,omitempty" xml:"with_people_ms,omitempty"`
+	// The worker that has its tab, shells and files; absent where one worker
+	// serves all runs, and before the first attempt
+	Worker *string `form:"worker,omitempty" json:"worker,omitempty" xml:"worker,omitempty"`
 }
 
 // AppendResponseBody is the type of the "runs" service "append" endpoint HTTP
@@ -162,6 +165,28 @@ type ApproveOKResponseBody ToolResultResponseBody
 // StartInvalidBodyResponseBody is the type of the "runs" service "start"
 // endpoint HTTP response body for the "invalid_body" error.
 type StartInvalidBodyResponseBody struct {
+	// Identifies the kind of problem
+	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title *string `form:"title,omitempty" json:"title,omitempty" xml:"title,omitempty"`
+	// HTTP status
+	Status *int `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail *string `form:"detail,omitempty" json:"detail,omitempty" xml:"detail,omitempty"`
+	// The kind of problem as a word
+	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
+// StartKeyReusedResponseBody is the type of the "runs" service "start"
+// endpoint HTTP response body for the "key_reused" error.
+type StartKeyReusedResponseBody struct {
 	// Identifies the kind of problem
 	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
 	// The kind of problem in words; the same for each of its kind
@@ -2186,6 +2211,37 @@ func NewStartInvalidBody(body *StartInvalidBodyResponseBody, retryAfter *int) *t
 	return v
 }
 
+// NewStartKeyReused builds a runs service start endpoint key_reused error.
+func NewStartKeyReused(body *StartKeyReusedResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
+		Type:      *body.Type,
+		Title:     *body.Title,
+		Status:    *body.Status,
+		Detail:    *body.Detail,
+		Code:      *body.Code,
+		RequestID: body.RequestID,
+	}
+	if body.Nearest != nil {
+		v.Nearest = make([]string, len(body.Nearest))
+		for i, val := range body.Nearest {
+			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	v.RetryAfter = retryAfter
+
+	return v
+}
+
 // NewStartPayloadTooLarge builds a runs service start endpoint
 // payload_too_large error.
 func NewStartPayloadTooLarge(body *StartPayloadTooLargeResponseBody, retryAfter *int) *types.Problem {
@@ -2505,6 +2561,7 @@ func NewShowRunStateOK(body *ShowResponseBody) *runs.RunState {
 		Began:        *body.Began,
 		WaitedMs:     *body.WaitedMs,
 		WithPeopleMs: *body.WithPeopleMs,
+		Worker:       body.Worker,
 	}
 	if body.Steps != nil {
 		v.Steps = make([]*runs.StepState, len(body.Steps))
@@ -5187,6 +5244,34 @@ func ValidateApproveOKResponseBody(body *ApproveOKResponseBody) (err error) {
 // ValidateStartInvalidBodyResponseBody runs the validations defined on
 // start_invalid_body_response_body
 func ValidateStartInvalidBodyResponseBody(body *StartInvalidBodyResponseBody) (err error) {
+	if body.Type == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
+	}
+	if body.Title == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("title", "body"))
+	}
+	if body.Status == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("status", "body"))
+	}
+	if body.Detail == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("detail", "body"))
+	}
+	if body.Code == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
+	return
+}
+
+// ValidateStartKeyReusedResponseBody runs the validations defined on
+// start_key_reused_response_body
+func ValidateStartKeyReusedResponseBody(body *StartKeyReusedResponseBody) (err error) {
 	if body.Type == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
 	}

@@ -61,6 +61,7 @@ func DecodeStartRequest(mux goahttp.Muxer, decoder func(*http.Request) goahttp.D
 
 		var (
 			acceptLanguage *string
+			idempotencyKey *string
 		)
 		acceptLanguageRaw := r.Header.Get("Accept-Language")
 		if acceptLanguageRaw != "" {
@@ -71,10 +72,24 @@ func DecodeStartRequest(mux goahttp.Muxer, decoder func(*http.Request) goahttp.D
 				err = goa.MergeErrors(err, goa.InvalidLengthError("accept_language", *acceptLanguage, utf8.RuneCountInString(*acceptLanguage), 1000, false))
 			}
 		}
+		idempotencyKeyRaw := r.Header.Get("Idempotency-Key")
+		if idempotencyKeyRaw != "" {
+			idempotencyKey = &idempotencyKeyRaw
+		}
+		if idempotencyKey != nil {
+			if utf8.RuneCountInString(*idempotencyKey) < 1 {
+				err = goa.MergeErrors(err, goa.InvalidLengthError("idempotency_key", *idempotencyKey, utf8.RuneCountInString(*idempotencyKey), 1, true))
+			}
+		}
+		if idempotencyKey != nil {
+			if utf8.RuneCountInString(*idempotencyKey) > 255 {
+				err = goa.MergeErrors(err, goa.InvalidLengthError("idempotency_key", *idempotencyKey, utf8.RuneCountInString(*idempotencyKey), 255, false))
+			}
+		}
 		if err != nil {
 			return payload, err
 		}
-		payload = NewStartPayload(&body, acceptLanguage)
+		payload = NewStartPayload(&body, acceptLanguage, idempotencyKey)
 
 		return payload, nil
 	}
@@ -100,6 +115,25 @@ func EncodeStartError(encoder func(context.Context, http.ResponseWriter) goahttp
 				body = formatter(ctx, res)
 			} else {
 				body = NewStartInvalidBodyResponseBody(res)
+			}
+			if res.RetryAfter != nil {
+				val := res.RetryAfter
+				retryAfters := strconv.Itoa(*val)
+				w.Header().Set("Retry-After", retryAfters)
+			}
+			w.Header().Set("goa-error", res.GoaErrorName())
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			return enc.Encode(body)
+		case "key_reused":
+			var res *types.Problem
+			errors.As(v, &res)
+			ctx = context.WithValue(ctx, goahttp.ContentTypeKey, "application/problem+json")
+			enc := encoder(ctx, w)
+			var body any
+			if formatter != nil {
+				body = formatter(ctx, res)
+			} else {
+				body = NewStartKeyReusedResponseBody(res)
 			}
 			if res.RetryAfter != nil {
 				val := res.RetryAfter

@@ -102,6 +102,9 @@ type ShowResponseBody struct {
 	WaitedMs int64 `form:"waited_ms" json:"waited_ms" xml:"waited_ms"`
 	// How long it has waited for people, in milliseconds
 	WithPeopleMs int64 `form:"with_people_ms" json:"with_people_ms" xml:"with_people_ms"`
+	// The worker that has its tab, shells and files; absent where one worker
+	// serves all runs, and before the first attempt
+	Worker *string `form:"worker,omitempty" json:"worker,omitempty" xml:"worker,omitempty"`
 }
 
 // AppendResponseBody is the type of the "runs" service "append" endpoint HTTP
@@ -162,6 +165,28 @@ type ApproveOKResponseBody ToolResultResponseBody
 // StartInvalidBodyResponseBody is the type of the "runs" service "start"
 // endpoint HTTP response body for the "invalid_body" error.
 type StartInvalidBodyResponseBody struct {
+	// Identifies the kind of problem
+	Type string `form:"type" json:"type" xml:"type"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `form:"title" json:"title" xml:"title"`
+	// HTTP status
+	Status int `form:"status" json:"status" xml:"status"`
+	// What is wrong with this request, and what to do
+	Detail string `form:"detail" json:"detail" xml:"detail"`
+	// The kind of problem as a word
+	Code string `form:"code" json:"code" xml:"code"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
+// StartKeyReusedResponseBody is the type of the "runs" service "start"
+// endpoint HTTP response body for the "key_reused" error.
+type StartKeyReusedResponseBody struct {
 	// Identifies the kind of problem
 	Type string `form:"type" json:"type" xml:"type"`
 	// The kind of problem in words; the same for each of its kind
@@ -2136,6 +2161,7 @@ func NewShowResponseBody(res *runs.RunState) *ShowResponseBody {
 		Began:        res.Began,
 		WaitedMs:     res.WaitedMs,
 		WithPeopleMs: res.WithPeopleMs,
+		Worker:       res.Worker,
 	}
 	if res.Steps != nil {
 		body.Steps = make([]*StepStateResponseBody, len(res.Steps))
@@ -2494,6 +2520,36 @@ func NewApproveOKResponseBody(res *runs.Answered) *ApproveOKResponseBody {
 // result of the "start" endpoint of the "runs" service.
 func NewStartInvalidBodyResponseBody(res *types.Problem) *StartInvalidBodyResponseBody {
 	body := &StartInvalidBodyResponseBody{
+		Type:      res.Type,
+		Title:     res.Title,
+		Status:    res.Status,
+		Detail:    res.Detail,
+		Code:      res.Code,
+		RequestID: res.RequestID,
+	}
+	if res.Nearest != nil {
+		body.Nearest = make([]string, len(res.Nearest))
+		for i, val := range res.Nearest {
+			body.Nearest[i] = val
+		}
+	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
+	return body
+}
+
+// NewStartKeyReusedResponseBody builds the HTTP response body from the result
+// of the "start" endpoint of the "runs" service.
+func NewStartKeyReusedResponseBody(res *types.Problem) *StartKeyReusedResponseBody {
+	body := &StartKeyReusedResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
 		Status:    res.Status,
@@ -4561,7 +4617,7 @@ func NewCancelUnavailableResponseBody(res *types.Problem) *CancelUnavailableResp
 }
 
 // NewStartPayload builds a runs service start endpoint payload.
-func NewStartPayload(body *StartRequestBody, acceptLanguage *string) *runs.StartPayload {
+func NewStartPayload(body *StartRequestBody, acceptLanguage *string, idempotencyKey *string) *runs.StartPayload {
 	v := &runs.StartPayload{
 		Goal:         body.Goal,
 		Instructions: body.Instructions,
@@ -4582,6 +4638,7 @@ func NewStartPayload(body *StartRequestBody, acceptLanguage *string) *runs.Start
 		v.Policy = unmarshalPolicyRequestBodyToRunsPolicy(body.Policy)
 	}
 	v.AcceptLanguage = acceptLanguage
+	v.IdempotencyKey = idempotencyKey
 
 	return v
 }
