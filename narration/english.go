@@ -73,7 +73,7 @@ var english = map[string]string{
 	"failure.moving":                     "the target does not keep still",
 	"failure.disabled":                   "the target is disabled",
 	"failure.disabled.what":              "“{what}” is disabled",
-	"failure.not_ready":                  "the page was not ready in time",
+	"failure.not_ready":                  "the page did not load, or not in time",
 	"failure.stale":                      "the target was replaced meanwhile",
 	"failure.no_effect":                  "nothing happened",
 	"failure.verification_failed":        "the result is not as expected",

@@ -73,7 +73,7 @@ var japanese = map[string]string{
 	"failure.moving":                     "対象の動きが止まりません",
 	"failure.disabled":                   "対象は無効になっています",
 	"failure.disabled.what":              "「{what}」は無効になっています",
-	"failure.not_ready":                  "ページの準備が間に合いませんでした",
+	"failure.not_ready":                  "ページを開けなかったか、準備が間に合いませんでした",
 	"failure.stale":                      "途中で対象が置き換わりました",
 	"failure.no_effect":                  "何も変化しませんでした",
 	"failure.verification_failed":        "結果が想定と異なります",

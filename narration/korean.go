@@ -73,7 +73,7 @@ var korean = map[string]string{
 	"failure.moving":                     "대상이 계속 움직이고 있습니다",
 	"failure.disabled":                   "대상이 비활성화되어 있습니다",
 	"failure.disabled.what":              "“{what}”{what:이/가} 비활성화되어 있습니다",
-	"failure.not_ready":                  "페이지가 제때 준비되지 않았습니다",
+	"failure.not_ready":                  "페이지를 열지 못했거나 제때 준비되지 않았습니다",
 	"failure.stale":                      "그사이에 대상이 교체되었습니다",
 	"failure.no_effect":                  "아무 변화도 없었습니다",
 	"failure.verification_failed":        "결과가 예상과 다릅니다",

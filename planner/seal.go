@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -47,7 +48,7 @@ func NewSealer(key []byte) (*Sealer, error) {
 	return &Sealer{aead: aead, mac: derive("toolsvc arguments: nonce")}, nil
 }
 
-// seal returns a copy of the step without its arguments in clear.
+// seal returns a copy of the step without its arguments in clear, nor what was corrected in them.
 func (s *Sealer) seal(st Step) (Step, error) {
 	if s == nil {
 		return st, nil
@@ -61,6 +62,14 @@ func (s *Sealer) seal(st Step) (Step, error) {
 	}
 	if d := st.Draft; d != nil && !isSealed(d.Payload) {
 		st.Draft = &Draft{Payload: []byte(s.text(d.Payload)), Issues: d.Issues}
+	}
+	st.Repairs = slices.Clone(st.Repairs) // of the caller
+	for i := range st.Repairs {
+		for _, v := range []*string{&st.Repairs[i].From, &st.Repairs[i].To} {
+			if *v != "" && !isSealed([]byte(*v)) {
+				*v = s.text([]byte(*v))
+			}
+		}
 	}
 	return st, nil
 }
@@ -99,6 +108,19 @@ func (s *Sealer) open(st Step) (Step, error) {
 			return st, fmt.Errorf("open the payload of call %s: %w", st.CallID, err)
 		}
 		st.Draft = &Draft{Payload: clear, Issues: d.Issues}
+	}
+	st.Repairs = slices.Clone(st.Repairs) // of the caller
+	for i := range st.Repairs {
+		for _, v := range []*string{&st.Repairs[i].From, &st.Repairs[i].To} {
+			if !isSealed([]byte(*v)) {
+				continue
+			}
+			clear, err := s.clear(*v)
+			if err != nil {
+				return st, fmt.Errorf("open the corrections of call %s: %w", st.CallID, err)
+			}
+			*v = string(clear)
+		}
 	}
 	return st, nil
 }

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
+
+	"toolsvc/tool"
 )
 
 func sealer(t *testing.T, b byte) *Sealer {
@@ -19,7 +22,8 @@ func sealer(t *testing.T, b byte) *Sealer {
 func TestSealerKeepsSecretsOutOfSteps(t *testing.T) {
 	t.Parallel()
 	s := sealer(t, 1)
-	clear := Step{CallID: "c_1", Arguments: json.RawMessage(`{"text":"hunter22"}`), Draft: &Draft{Payload: []byte(`{"text":"hunter22`)}}
+	clear := Step{CallID: "c_1", Arguments: json.RawMessage(`{"text":"hunter22"}`), Draft: &Draft{Payload: []byte(`{"text":"hunter22`)},
+		Repairs: []tool.Repair{{Path: "/text", Rule: "trimmed", Tier: "lossless", From: `" hunter22"`, To: `"hunter22"`}, {Path: "/x", Rule: "removed", From: "hunter22"}}}
 	sealed, err := s.seal(clear)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +42,7 @@ func TestSealerKeepsSecretsOutOfSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	opened, err := s.open(back)
-	if err != nil || !bytes.Equal(opened.Arguments, clear.Arguments) || !bytes.Equal(opened.Draft.Payload, clear.Draft.Payload) {
+	if err != nil || !bytes.Equal(opened.Arguments, clear.Arguments) || !bytes.Equal(opened.Draft.Payload, clear.Draft.Payload) || !slices.Equal(opened.Repairs, clear.Repairs) || clear.Repairs[1].From != "hunter22" {
 		t.Errorf("%+v, %v", opened, err)
 	}
 	for name, other := range map[string]*Sealer{"another key": sealer(t, 2), "no key": nil} {
