@@ -1,25 +1,19 @@
 package stack
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/workflowservice/v1"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"toolsvc/bench/gym"
 	"toolsvc/executors/terminal"
@@ -27,6 +21,7 @@ import (
 	"toolsvc/gemini/geminitest"
 	"toolsvc/narration"
 	"toolsvc/planner"
+	"toolsvc/planner/historytest"
 	"toolsvc/store"
 	"toolsvc/tool"
 )
@@ -141,57 +136,14 @@ func finish(t *testing.T, in planner.Input, reqs ...tool.Request) *planner.State
 // history reads the run's events from Temporal, and records them with -update.
 func history(t *testing.T, runID, name string) []*historypb.HistoryEvent {
 	t.Helper()
-	it := shared.Client.Client.GetWorkflowHistory(t.Context(), runID, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	h := &historypb.History{}
-	for it.HasNext() {
-		e, err := it.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		h.Events = append(h.Events, e)
+	events, err := historytest.Read(t.Context(), shared.Client.Client, runID)
+	if err == nil && *update && name != "" {
+		err = historytest.Record(name, events)
 	}
-	if *update && name != "" {
-		text, err := protojson.MarshalOptions{Indent: " "}.Marshal(h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join("..", "planner", "testdata", "histories", name+".json"), anonymous(t, text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err != nil {
+		t.Fatal(err)
 	}
-	return h.Events
-}
-
-var (
-	identities = regexp.MustCompile(`("identity": +)"[^"]*"`)
-	encoded    = regexp.MustCompile(`"[A-Za-z0-9+/]{40,}={0,2}"`)
-	times      = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"`)
-)
-
-// anonymous takes out of a history which machine recorded it, and when: its time begins with the year 2001. The clock of local activities
-// stands inside their markers.
-func anonymous(t *testing.T, text []byte) []byte {
-	t.Helper()
-	text = identities.ReplaceAll(text, []byte(`$1"recorded"`))
-	var shift time.Duration
-	move := func(quoted []byte) []byte {
-		at, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(quoted))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if shift == 0 {
-			shift = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC).Sub(at)
-		}
-		return at.Add(shift).UTC().AppendFormat(nil, `"`+time.RFC3339Nano+`"`)
-	}
-	text = times.ReplaceAllFunc(text, move)
-	return encoded.ReplaceAllFunc(text, func(quoted []byte) []byte {
-		clear, err := base64.StdEncoding.DecodeString(string(quoted[1 : len(quoted)-1]))
-		if err != nil || !bytes.Contains(clear, []byte(`"ReplayTime":`)) {
-			return quoted
-		}
-		return strconv.AppendQuote(nil, base64.StdEncoding.EncodeToString(times.ReplaceAllFunc(clear, move)))
-	})
+	return events
 }
 
 func activities(events []*historypb.HistoryEvent) (names []string) {

@@ -59,6 +59,7 @@ func TestShellCommandIsTakenBack(t *testing.T) {
 	if n := res.RetryHint.Fields().Rollback; n == nil || !n.Performed || len(n.FailedChecks) == 0 {
 		t.Errorf("the caller is told %+v", n)
 	}
+	history(t, res.RunID, "rolled-back")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	res, err := shared.Service.Call(ctx, request(t, "terminal.run", map[string]any{"command": "echo half > shell/a.txt; sleep 60", "timeout_ms": 500}), "en")
@@ -142,6 +143,8 @@ stages:
 	if len(got1) != 4 || got1[0] != planner.StatusVerified || got1[1] != planner.StatusVerified || got1[2] != planner.StatusFailed || got1[3] != planner.StatusSkipped {
 		t.Fatalf("the stages ended as %v; the fake refused %v", got1, model.Refused())
 	}
+	history(t, in.RunID, "stages")
+	history(t, in.RunID+"-1-1", "stages-child")
 	overview := st.Steps[0].Result
 	if len(overview.Attempts) != 2 || !overview.Attempts[0].RolledBack || overview.ChildrenCount != 2 {
 		t.Errorf("the first stage came to %+v", overview)

@@ -26,12 +26,18 @@ type Readings struct {
 	ArtifactBytes func(context.Context) (int64, error)
 }
 
-// Read lets scrapes read what is not counted. Once for a Telemetry.
+// Read lets scrapes read what is not counted; what was to be read before is forgotten.
 func (t *Telemetry) Read(r Readings) {
 	if t == nil {
 		return
 	}
-	t.registry.MustRegister(&scraped{Readings: r})
+	t.reading.Lock()
+	defer t.reading.Unlock()
+	if t.scraped != nil {
+		t.registry.Unregister(t.scraped)
+	}
+	t.scraped = &scraped{Readings: r}
+	t.registry.MustRegister(t.scraped)
 }
 
 const (

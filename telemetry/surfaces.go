@@ -185,27 +185,30 @@ type streamIn struct {
 
 func (s *streamIn) Context() context.Context { return s.ctx }
 
-// MCP traces requests of MCP clients: the trace comes in traceparent of _meta, or with the HTTP request. It puts the span into the context that
-// the surface calls tools with.
+// MCP traces requests of MCP clients, in the trace that traceparent in their _meta names, and otherwise in that of the HTTP request, or of ctx.
+// Where the client named its own, a link leads to the HTTP request. It puts the span into the context that the surface calls tools with.
 func (t *Telemetry) MCP(next sdk.MethodHandler) sdk.MethodHandler {
 	if t == nil {
 		return next
 	}
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-		if !strings.HasPrefix(method, "tools/call") { // what lists and subscribes is no work
+		if method != "tools/call" { // what lists and subscribes is no work
 			return next(ctx, method, req)
 		}
-		var traceparent string
+		start := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attribute.String("mcp.method.name", method))}
 		if extra := req.GetExtra(); extra != nil && extra.Header != nil {
-			traceparent = extra.Header.Get("traceparent")
+			ctx = Remote(ctx, extra.Header.Get("traceparent"))
 		}
-		if p, ok := req.GetParams().(*sdk.CallToolParamsRaw); ok && p != nil && traceparent == "" {
-			traceparent, _ = p.GetMeta()["traceparent"].(string)
+		if p, ok := req.GetParams().(*sdk.CallToolParamsRaw); ok && p != nil {
+			named, _ := p.GetMeta()["traceparent"].(string)
+			if sc := trace.SpanContextFromContext(Remote(context.Background(), named)); sc.IsValid() {
+				if carrying := trace.SpanContextFromContext(ctx); carrying.IsValid() {
+					start = append(start, trace.WithLinks(trace.Link{SpanContext: carrying}))
+				}
+				ctx = trace.ContextWithRemoteSpanContext(ctx, sc)
+			}
 		}
-		if traceparent != "" {
-			ctx = Remote(ctx, traceparent)
-		}
-		ctx, span := t.Tracer().Start(ctx, "MCP tools/call", trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attribute.String("mcp.method.name", "tools/call")))
+		ctx, span := t.Tracer().Start(ctx, "MCP "+method, start...)
 		defer span.End()
 		res, err := next(ctx, method, req)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"sync"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
@@ -27,6 +28,9 @@ type Telemetry struct {
 	*metrics
 	tracing
 	log *slog.Logger
+
+	reading sync.Mutex
+	scraped *scraped
 }
 
 // New makes a Telemetry. It fails when the environment asks for traces in a way that is not understood; nothing is dialled before there

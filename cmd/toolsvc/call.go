@@ -33,6 +33,11 @@ func (c *callCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err != nil {
 		return err
 	}
+	ctx, shown, done, err := common.traced(ctx, std, "call")
+	if err != nil {
+		return err
+	}
+	defer done()
 	log := common.logger(std)
 	servers, err := common.openBackends(ctx, log)
 	if err != nil {
@@ -46,7 +51,7 @@ func (c *callCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err := c.check(known, req, common.lang(nil), std); err != nil { // before anything of toolsvc's own is started
 		return err
 	}
-	s, err := common.open(ctx, std, stack.Options{Ephemeral: c.InRun == "", Toolsets: servers.toolsets})
+	s, err := common.open(ctx, std, stack.Options{Ephemeral: c.InRun == "", Toolsets: servers.toolsets, Telemetry: shown})
 	if err != nil {
 		return err
 	}

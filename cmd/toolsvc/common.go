@@ -32,6 +32,20 @@ type Common struct {
 	Verbose bool `help:"Log what happens inside, to standard error." short:"v"`
 }
 
+// traced begins the span of a command, in the trace that the environment's TRACEPARENT names, where the environment asks for traces. Done ends
+// it, and sends what there is; everything else of the command ends before.
+func (c *Common) traced(ctx context.Context, std streams, name string) (_ context.Context, shown *telemetry.Telemetry, done func(), err error) {
+	shown, err = telemetry.New(ctx, telemetry.Options{Version: version()})
+	if err != nil {
+		return ctx, nil, nil, usage("%w", err)
+	}
+	ctx, end := shown.Command(ctx, name, os.Getenv("TRACEPARENT"))
+	return ctx, shown, func() {
+		end()
+		flush(ctx, shown, c.logger(std))
+	}, nil
+}
+
 // defaultStateDir is where a user's programs keep their state (XDG Base Directory Specification).
 func defaultStateDir() string {
 	if d := os.Getenv("XDG_STATE_HOME"); d != "" {
@@ -84,8 +98,8 @@ func (c *Common) workspace() string {
 	return dir
 }
 
-// open puts toolsvc together, or attaches to the one that serves the state directory.
-func (c *Common) open(ctx context.Context, std streams, o stack.Options) (*stack.Stack, error) {
+// options are o with what the flags of every command say.
+func (c *Common) options(std streams, o stack.Options) (stack.Options, error) {
 	o.StateDir, o.TemporalAddress, o.Namespace = c.StateDir, c.TemporalAddress, c.Namespace
 	o.StoreURL, o.ArtifactsURL, o.UIURL = c.Store, c.Artifacts, c.TemporalUI
 	if o.MaxSessions == 0 {
@@ -100,9 +114,18 @@ func (c *Common) open(ctx context.Context, std streams, o stack.Options) (*stack
 	own := o.Navigation.Own
 	var err error
 	if o.Navigation, err = c.policy(); err != nil {
-		return nil, err
+		return o, err
 	}
 	o.Navigation.Own = own
+	return o, nil
+}
+
+// open puts toolsvc together, or attaches to the one that serves the state directory.
+func (c *Common) open(ctx context.Context, std streams, o stack.Options) (*stack.Stack, error) {
+	o, err := c.options(std, o)
+	if err != nil {
+		return nil, err
+	}
 	s, err := stack.Open(ctx, o)
 	if err != nil {
 		return nil, &exit{exitInfrastructure, err}

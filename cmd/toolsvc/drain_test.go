@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -197,5 +198,68 @@ steps:
 		if last == nil || last.RetryHint == nil || last.RetryHint.Reason() != tool.ReasonOutcomeUnknown {
 			t.Errorf("it neither succeeded nor said that it does not know: %+v", st.Steps)
 		}
+	}
+}
+
+// The file of tokens is read anew at SIGHUP: who is not in it any more is refused at the next request, and a file that is not right changes
+// nothing.
+func TestRevokedTokenIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts and stops a server; not with -short")
+	}
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	const ada, bob = "a-token-of-adas-that-is-long", "a-token-of-bobs-that-is-long"
+	file := write(t, "tokens", "ada call "+ada+"\n")
+	server, url := serving(ctx, t, t.TempDir(), "--tokens", file)
+	status := func(token string) int {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/v1/tools", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := res.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		return res.StatusCode
+	}
+	await := func(token string, want int) {
+		t.Helper()
+		for status(token) != want {
+			select {
+			case <-ctx.Done():
+				t.Fatalf("the answer never was %d", want)
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+	again := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := server.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await(ada, 200)
+	again("ada call " + ada + "\nbob call " + bob + "\n")
+	await(bob, 200)
+	again("bob call " + bob + "\n")
+	await(ada, 401)
+	again("nonsense\n")
+	if got := status(bob); got != 200 {
+		t.Errorf("a file that is not right: %d", got)
+	}
+	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Wait(); err != nil {
+		t.Error(err)
 	}
 }

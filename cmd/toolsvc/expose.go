@@ -1,8 +1,12 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
+	"log/slog"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"toolsvc/server"
 	"toolsvc/server/auth"
@@ -13,7 +17,7 @@ const tokensVariable = "TOOLSVC_TOKENS"
 
 // exposure are the flags that say who may reach a toolsvc, and how.
 type exposure struct {
-	Tokens      string `help:"File of tokens: a line is a name, scopes (call, approve, admin, separated by commas) and a token. Without it, everyone on this machine may do everything." type:"path" env:"TOOLSVC_TOKENS_FILE"`
+	Tokens      string `help:"File of tokens: a line is a name, scopes (call, approve, admin, separated by commas) and a token. It is read anew at SIGHUP. Without it, everyone on this machine may do everything." type:"path" env:"TOOLSVC_TOKENS_FILE"`
 	TLSCert     string `name:"tls-cert" help:"File of the certificate chain, for TLS on both surfaces." type:"path" env:"TOOLSVC_TLS_CERT"`
 	TLSKey      string `name:"tls-key" help:"File of its key." type:"path" env:"TOOLSVC_TLS_KEY"`
 	BehindProxy bool   `help:"State that a proxy in front encrypts, and that nobody reaches the addresses past it." env:"TOOLSVC_BEHIND_PROXY"`
@@ -30,13 +34,8 @@ func (e *exposure) open(addresses ...string) (tokens *auth.Tokens, config *tls.C
 			return nil, nil, usage("%s: %w", tokensVariable, err)
 		}
 	case e.Tokens != "":
-		f, err := os.Open(e.Tokens)
-		if err != nil {
-			return nil, nil, usage("the file of tokens: %w", err)
-		}
-		defer f.Close() //nolint:errcheck // it was only read
-		if tokens, err = auth.Parse(f); err != nil {
-			return nil, nil, usage("%s: %w", e.Tokens, err)
+		if tokens, err = readTokens(e.Tokens); err != nil {
+			return nil, nil, err
 		}
 	}
 	if (e.TLSCert == "") != (e.TLSKey == "") {
@@ -57,18 +56,42 @@ func (e *exposure) open(addresses ...string) (tokens *auth.Tokens, config *tls.C
 	return tokens, config, nil
 }
 
-// caller is who makes requests over MCP that name nobody: everyone on this machine without tokens, nobody with them.
-func caller(tokens *auth.Tokens) auth.Principal {
-	if tokens == nil {
-		return auth.Local
+// follow reads the file of tokens anew at each SIGHUP, until ctx ends. What cannot be read leaves the tokens as they are, and is logged.
+func (e *exposure) follow(ctx context.Context, tokens *auth.Tokens, log *slog.Logger) {
+	if e.Tokens == "" {
+		return // SIGHUP ends the program, as usual
 	}
-	return auth.Principal{}
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, syscall.SIGHUP)
+	go func() {
+		defer signal.Stop(again)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-again:
+			}
+			next, err := readTokens(e.Tokens)
+			if err != nil {
+				log.Error("the tokens stay as they were", "error", err)
+				continue
+			}
+			tokens.Replace(next)
+			log.Info("the tokens were read anew")
+		}
+	}()
 }
 
-// scheme is that of URLs.
-func scheme(config *tls.Config) string {
-	if config == nil {
-		return "http"
+// readTokens reads a file of tokens.
+func readTokens(path string) (*auth.Tokens, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usage("the file of tokens: %w", err)
 	}
-	return "https"
+	defer f.Close() //nolint:errcheck // it was only read
+	tokens, err := auth.Parse(f)
+	if err != nil {
+		return nil, usage("%s: %w", path, err)
+	}
+	return tokens, nil
 }

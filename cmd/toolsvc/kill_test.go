@@ -7,14 +7,20 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	historypb "go.temporal.io/api/history/v1"
+
 	"toolsvc/bench/gym"
 	"toolsvc/planner"
+	"toolsvc/planner/historytest"
 	"toolsvc/store"
+	"toolsvc/temporalclient"
 	"toolsvc/tool"
 )
 
@@ -114,6 +120,8 @@ steps:
 				t.Errorf("it says verified, and %d orders were placed", orders)
 			case st.Outcome == planner.OutcomeRunning:
 				t.Error("the run did not end")
+			case *update && c.mode == "slow&delay=1500":
+				record(ctx, t, dir, runID, "lost-worker", "Reconcile")
 			case !st.Succeeded():
 				last := st.Steps[len(st.Steps)-1].Result
 				if last == nil || last.RetryHint == nil || last.RetryHint.Reason() != tool.ReasonOutcomeUnknown {
@@ -169,4 +177,30 @@ func startCaller(t *testing.T, cmd *exec.Cmd) (runID string) {
 	}
 	t.Fatal("the caller did not say which run it started")
 	return ""
+}
+
+// record records the history of a run that has been to that activity, for planner's replay test.
+func record(ctx context.Context, t *testing.T, dir, runID, name, activity string) {
+	t.Helper()
+	ep, running, err := temporalclient.ReadEndpoint(filepath.Join(dir, "temporal"))
+	if err != nil || !running {
+		t.Fatal(running, err)
+	}
+	c, err := temporalclient.Dial(ctx, temporalclient.Options{Address: ep.Address, Namespace: ep.Namespace, Direct: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	events, err := historytest.Read(ctx, c.Client, runID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(events, func(e *historypb.HistoryEvent) bool {
+		return e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == activity
+	}) {
+		t.Fatalf("the run has never been to %s", activity)
+	}
+	if err := historytest.Record(name, events); err != nil {
+		t.Fatal(err)
+	}
 }

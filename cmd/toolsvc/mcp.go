@@ -11,7 +11,6 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -21,6 +20,7 @@ import (
 	"toolsvc/server/mcp"
 	"toolsvc/stack"
 	"toolsvc/store"
+	"toolsvc/telemetry"
 	"toolsvc/tool"
 )
 
@@ -35,14 +35,20 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err := os.MkdirAll(common.StateDir, 0o700); err != nil {
 		return fmt.Errorf("make the state directory: %w", err)
 	}
-	key, err := mcpKey(common.StateDir)
+	key, err := stack.MCPKey(common.StateDir)
 	if err != nil {
 		return &exit{exitInfrastructure, err}
 	}
 	log := common.logger(std)
-	var servers *backends // of the configuration; reached with the stack, and once
+	shown, err := telemetry.New(ctx, telemetry.Options{Version: version()})
+	if err != nil {
+		return usage("%w", err)
+	}
+	defer flush(ctx, shown, log)
+	ctx = telemetry.Remote(ctx, os.Getenv("TRACEPARENT")) // of calls that name no trace themselves
+	var servers *backends                                 // of the configuration; reached with the stack, and once
 	var surface *mcp.Surface
-	callers := &callersModel{}
+	callers := &stack.ClientModel{}
 	back := newBackground(ctx, log, func(ctx context.Context) (*stack.Stack, error) {
 		if servers == nil {
 			var err error
@@ -51,7 +57,7 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 			}
 			servers.to = surface
 		}
-		s, err := common.open(ctx, std, stack.Options{Ephemeral: !c.KeepBrowser, Toolsets: servers.toolsets, Caller: callers})
+		s, err := common.open(ctx, std, stack.Options{Ephemeral: !c.KeepBrowser, Toolsets: servers.toolsets, Caller: callers, Telemetry: shown})
 		if err == nil {
 			servers.keep = s.Store
 		}
@@ -64,11 +70,12 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 		}
 	}()
 	surface, err = mcp.New(mcp.Options{Service: back, Registry: toolsets.Registry(), Events: back, Artifacts: back, Key: key,
-		Language: common.lang(nil), Ask: c.Ask, Run: c.InRun, Warm: back.start, Version: version(), Logger: log})
+		Language: common.lang(nil), Ask: c.Ask, Run: c.InRun, Warm: back.start, Version: version(), Logger: log,
+		Extend: func(srv *sdk.Server, _ *mcp.Surface) { srv.AddReceivingMiddleware(shown.MCP) }})
 	if err != nil {
 		return &exit{exitInfrastructure, err}
 	}
-	callers.of.Store(surface)
+	callers.Ask(surface)
 	back.opened = func(s *stack.Stack) {
 		if err := surface.SetRegistry(s.Service.Registry); err != nil {
 			log.Error("the catalogue cannot be served", "error", err)
@@ -79,22 +86,6 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 		return &exit{exitInfrastructure, err}
 	}
 	return nil
-}
-
-// callersModel is the model of MCP clients that offer one, once there is a surface for them.
-type callersModel struct{ of atomic.Pointer[mcp.Surface] }
-
-func (m *callersModel) Offers(callID string) bool {
-	s := m.of.Load()
-	return s != nil && s.Offers(callID)
-}
-
-func (m *callersModel) Sample(ctx context.Context, callID string, q *sdk.CreateMessageParams) (*sdk.CreateMessageResult, error) {
-	s := m.of.Load()
-	if s == nil {
-		return nil, errors.New("no client is there yet")
-	}
-	return s.Sample(ctx, callID, q)
 }
 
 // keepOpen writes to a stream that others close.

@@ -44,6 +44,11 @@ func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err != nil {
 		return err
 	}
+	ctx, shown, done, err := common.traced(ctx, std, "run")
+	if err != nil {
+		return err
+	}
+	defer done()
 	log := common.logger(std)
 	servers, err := common.openBackends(ctx, log)
 	if err != nil {
@@ -66,7 +71,7 @@ func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
 	} else if c.From != "" {
 		return usage("--from names a stage of a plan: give the plan's file too")
 	}
-	s, err := common.open(ctx, std, stack.Options{Ephemeral: true, Toolsets: servers.toolsets})
+	s, err := common.open(ctx, std, stack.Options{Ephemeral: true, Toolsets: servers.toolsets, Telemetry: shown})
 	if err != nil {
 		return err
 	}

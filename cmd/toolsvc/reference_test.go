@@ -17,7 +17,7 @@ import (
 	"toolsvc/stack"
 )
 
-var updateReference = flag.Bool("update", false, "write docs/reference/commands.md anew")
+var update = flag.Bool("update", false, "write docs/reference/commands.md, and a history for planner's replay test, anew")
 
 // docs is the folder of the documentation, and readme the page beside it.
 var (
@@ -39,7 +39,7 @@ func model(t *testing.T) *kong.Kong {
 func TestCommandReference(t *testing.T) {
 	t.Parallel()
 	want := reference(model(t).Model)
-	if *updateReference {
+	if *update {
 		if err := os.WriteFile(commands, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}

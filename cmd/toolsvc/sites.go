@@ -1,10 +1,6 @@
 package main
 
-import (
-	"net"
-
-	"toolsvc/executors/browser/guard"
-)
+import "toolsvc/executors/browser/guard"
 
 // siteFlags say where the browser may go.
 type siteFlags struct {
@@ -21,14 +17,4 @@ func (f siteFlags) policy() (guard.Policy, error) {
 		return p, usage("%w", err)
 	}
 	return p, nil
-}
-
-// ports are those of listeners: what toolsvc serves itself is not for its browser.
-func ports(listeners ...net.Listener) (out []int) {
-	for _, l := range listeners {
-		if a, ok := l.Addr().(*net.TCPAddr); ok {
-			out = append(out, a.Port)
-		}
-	}
-	return out
 }

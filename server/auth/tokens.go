@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Bounds of tokens.
@@ -23,8 +24,21 @@ const (
 	maxLine   = 1024
 )
 
-// Tokens are those who may make requests. nil means that everyone may.
-type Tokens struct{ entries []entry }
+// Tokens are those who may make requests. nil means that everyone may. They may be replaced while they are used.
+type Tokens struct {
+	mu      sync.RWMutex
+	entries []entry
+}
+
+// Replace makes those of another the tokens from now on: one that is not among them any more is refused at its next request.
+func (t *Tokens) Replace(with *Tokens) {
+	with.mu.RLock()
+	entries := with.entries
+	with.mu.RUnlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.entries = entries
+}
 
 type entry struct {
 	digest    [sha256.Size]byte
@@ -112,16 +126,19 @@ func ParseBytes(text []byte) (*Tokens, error) {
 // constant time.
 func (t *Tokens) Find(token string) (Principal, bool) {
 	digest := sha256.Sum256([]byte(token))
+	t.mu.RLock()
+	entries := t.entries // never changed in place
+	t.mu.RUnlock()
 	found := -1
-	for i := range t.entries {
-		if subtle.ConstantTimeCompare(digest[:], t.entries[i].digest[:]) == 1 {
+	for i := range entries {
+		if subtle.ConstantTimeCompare(digest[:], entries[i].digest[:]) == 1 {
 			found = i
 		}
 	}
 	if found < 0 || token == "" {
 		return Principal{}, false
 	}
-	return t.entries[found].principal, true
+	return entries[found].principal, true
 }
 
 // Authorize finds who makes a request by the value of its Authorization header: "Bearer TOKEN"; or, where basic is set, "Basic …" with the

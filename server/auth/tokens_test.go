@@ -81,3 +81,24 @@ func TestAuthorize(t *testing.T) {
 		t.Errorf("without tokens: %v %v", p, ok)
 	}
 }
+
+// Tokens that are replaced hold for the next request: a new one is known, and one that is gone is refused.
+func TestReplacedTokens(t *testing.T) {
+	t.Parallel()
+	const first, second = "first-token-of-twenty-characters", "second-token-of-twenty-characters"
+	tokens, err := ParseBytes([]byte("ada call " + first))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, err := ParseBytes([]byte("bob call,approve " + second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens.Replace(with)
+	if p, ok := tokens.Find(first); ok {
+		t.Errorf("a revoked token is still %v", p)
+	}
+	if p, ok := tokens.Find(second); !ok || p.Name != "bob" || !p.May(Approve) {
+		t.Errorf("the new token is %v, %v", p, ok)
+	}
+}

@@ -85,6 +85,8 @@ type toolsCmd struct {
 	HTTP     string `name:"http" help:"HTTP address of toolsvc." default:"127.0.0.1:7070"`
 	GRPC     string `name:"grpc" help:"gRPC address of toolsvc." default:"127.0.0.1:7071"`
 	StateDir string `help:"Where runs, evidence and Temporal's database are kept." default:"orders-state" type:"path"`
+
+	out io.Writer // where it says what answers; standard error when nil
 }
 
 func (c *toolsCmd) Run(ctx context.Context) (err error) {
@@ -93,9 +95,13 @@ func (c *toolsCmd) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closer.Close()) }()
+	out := c.out
+	if out == nil {
+		out = os.Stderr
+	}
 	return stack.Serve(ctx,
 		stack.Options{StateDir: c.StateDir, Toolsets: []stack.Toolset{{Specs: tools.Specs(), Executor: executor.New(service)}, {Specs: desk.Specs()}}},
-		stack.Surfaces{HTTP: c.HTTP, GRPC: c.GRPC, Out: os.Stderr})
+		stack.Surfaces{HTTP: c.HTTP, GRPC: c.GRPC, Out: out})
 }
 
 // reach opens the service in this process, or makes a client of it.
