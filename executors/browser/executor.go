@@ -43,9 +43,10 @@ func New(o Options) (*Executor, error) {
 	case o.StateDir == "" && !o.Ephemeral:
 		return nil, errors.New("the browser executor needs a state directory")
 	case o.StateDir == "":
-		dir, err := os.MkdirTemp("", "toolsvc-browser-")
+		endOrphans()
+		dir, err := newTemporary()
 		if err != nil {
-			return nil, fmt.Errorf("make a temporary state directory: %w", err)
+			return nil, err
 		}
 		o.StateDir, x.temporary = dir, dir
 	}

@@ -33,7 +33,7 @@ type Options struct {
 	DeviceScaleFactor float64
 	// Width and Height of the viewport in CSS pixels; 1280 and 800 when 0.
 	Width, Height int
-	// Ephemeral ends the browser, and removes what it kept, at Shutdown. For tests.
+	// Ephemeral ends the browser, and removes what it kept, at Shutdown; where the process is killed, the next ephemeral executor does. For tests.
 	Ephemeral bool
 	// EndBrowser ends the browser at Shutdown also when it is not ephemeral. By default it is left running, so that the next process
 	// finds the tabs.

@@ -276,6 +276,9 @@ func (p *Process) awaitEnd(limit time.Duration) bool {
 	return true
 }
 
+// StartTime tells one process from a later one of the same number: when it was started, in a form to compare; "" when there is none.
+func StartTime(pid int) string { return startTime(pid) }
+
 // startTime is the start of a process in clock ticks since boot (field 22 of /proc/PID/stat), "" when there is none or it is a zombie.
 func startTime(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
