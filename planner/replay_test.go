@@ -14,7 +14,7 @@ import (
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/histories/*.json")
-	if err != nil || len(files) < 14 {
+	if err != nil || len(files) < 15 {
 		t.Fatalf("%d histories, %v", len(files), err)
 	}
 	for _, file := range files {
