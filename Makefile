@@ -5,13 +5,16 @@ GO ?= go
 LDFLAGS := -s -w
 LANGUAGE ?= en
 
-.PHONY: help demo demo-pipeline test build serve gen deps check race fuzz bench-validate bench-heal bench-heal-full test-mcp bench-mcp prop-workspace bench-workspace shots clean
+.PHONY: help demo demo-pipeline test build serve gen deps check race bench-validate bench-heal bench-heal-full test-mcp bench-mcp prop-workspace bench-workspace shots clean
 
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
 
 demo: deps build ## Run the main job on a local page full of failures, narrated (make demo LANGUAGE=ko)
 	@bin/toolsvc --lang $(LANGUAGE) demo
+
+demo-pipeline: deps build ## The document pipeline with a scripted model that errs (make demo-pipeline BEHAVIOUR=over-edits LANGUAGE=ja)
+	@$(GO) run ./examples/document-pipeline/demo -behaviour $(or $(BEHAVIOUR),corrects-itself) -lang $(LANGUAGE)
 
 test: test-deps check ## Everything: formatting, vet, generated code, all tests; those with MCP clients from npm only after make mcp-deps
 	$(GO) test -timeout 25m ./...

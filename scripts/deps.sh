@@ -6,7 +6,7 @@ set -euo pipefail
 missing=()
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 command -v tesseract >/dev/null || missing+=(tesseract-ocr tesseract-ocr-eng)
-fc-list 2>/dev/null | grep -qi cjk || missing+=(fonts-noto-cjk fontconfig)
+[ -n "$(fc-list 2>/dev/null | grep -i cjk)" ] || missing+=(fonts-noto-cjk fontconfig)
 if [ "${1:-}" = test ]; then
   compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || command -v postgres >/dev/null || missing+=(postgresql)
 fi

@@ -1,0 +1,5 @@
+// Command serve does nothing.
+package main
+
+func main() {
+}
