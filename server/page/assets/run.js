@@ -10,10 +10,26 @@ import { problem } from './problem.js';
 import * as api from './api.js';
 
 const calm = 300; // milliseconds after an event before the state is asked for
+const slice = 8; // milliseconds of work in one frame: a run may have a thousand steps
+
+const frame = () => new Promise((done) => { if (document.hidden) setTimeout(done); else requestAnimationFrame(done); });
+
+// mended tells, a row each, what was done to bring a step about.
+function mended(s) {
+  const r = s.result;
+  const row = (...what) => h('li', {}, h('a', { href: `#step-${s.number}` }, t('narration.place', { step: s.number })), what.map((x) => [' ', x]));
+  return [
+    ...(healed(r) ? [row(chip('chip.healed', null, 'good'), label('failure', r.attempts[0].failure || 'no_effect'), '→', label('badge', r.attempts.at(-1).source))] : []),
+    ...(r.repairs || []).map((p) => row(chip('chip.repaired', { n: 1 }), h('code', { class: 'break' }, p.path || '/'), p.from ? h('del', {}, data(p.from)) : '', '→', p.to ? h('ins', {}, data(p.to)) : t('repairs.removed'))),
+    ...(r.attempts || []).filter((a) => a.rolled_back).map((a) => row(chip('chip.rolled_back'), t('rollback.attempt', { attempt: a.number }), label('failure', a.failure || 'verification_failed'))),
+    ...(recalled(r) ? [row(chip('chip.remembered'), data(recalled(r)))] : []),
+  ];
+}
 
 export class RunPage {
   #run; #state = null; #steps = []; #byCall = new Map(); #asked = new Map(); #results = new Map();
   #narration = new Narration(); #now = new Now(); #stream = null; #due = 0; #loading = false; #again = false; #cost = calm; #wait = 1000; #link = null;
+  #listed = new Map();
   #head; #facts; #controls; #message; #questions; #list; #healing; #connection; #stepsTitle; #answer;
 
   constructor(run, main) {
@@ -44,7 +60,7 @@ export class RunPage {
     this.#loading = true;
     const began = performance.now();
     try {
-      this.#show(await api.showRun(this.#run));
+      await this.#show(await api.showRun(this.#run));
       fill(this.#message);
       this.#wait = 1000;
       this.#stream ??= new Stream(this.#run, (events) => this.#take(events), (s) => this.#connected(s));
@@ -77,6 +93,7 @@ export class RunPage {
   #take(events) {
     const said = [];
     let stale = false;
+    let ended = false;
     for (const { kind, data: d } of events) {
       if (kind === 'narration') {
         said.push(d);
@@ -86,7 +103,7 @@ export class RunPage {
         continue;
       }
       stale = true;
-      if (kind === 'tool_result') this.#ended(d);
+      if (kind === 'tool_result') ended = this.#ended(d) || ended;
       else if (kind === 'run') this.#outcome(d.outcome);
       else if (d.how) this.#closed(d.question?.id);
     }
@@ -94,17 +111,18 @@ export class RunPage {
       this.#narration.append(said);
       this.#now.show(said.at(-1), this.#state.language);
     }
+    if (ended) this.#sum();
     if (stale) this.#soon();
   }
 
+  // ended shows the result of a step, and reports whether that is news.
   #ended(result) {
-    if (!result.call_id || result.status) return;
+    if (!result.call_id || result.status) return false;
     this.#results.set(result.call_id, result);
     const step = this.#byCall.get(result.call_id);
-    if (step && !step.result) {
-      step.update({ ...step.step, status: result.error ? (step.step.expect_failure === result.error.code ? 'verified' : 'failed') : 'verified', result }, this.#state.language);
-      this.#sum();
-    }
+    if (!step || step.result) return false;
+    step.update({ ...step.step, status: result.error ? (step.step.expect_failure === result.error.code ? 'verified' : 'failed') : 'verified', result }, this.#state.language);
+    return true;
   }
 
   #outcome(outcome) {
@@ -115,14 +133,20 @@ export class RunPage {
     this.#buttons();
   }
 
-  #show(s) {
+  async #show(s) {
     const first = this.#state === null;
     this.#state = s;
     this.#narration.speaks(s.language);
     this.#link ??= (s.steps || []).map((st) => web(st.result?.run_link?.url)).find(Boolean) ?? null;
     this.#title();
     this.#buttons();
-    (s.steps || []).forEach((st, i) => {
+    this.#ask(s.questions || []);
+    let began = performance.now();
+    for (const [i, st] of (s.steps || []).entries()) {
+      if (performance.now() - began > slice) {
+        await frame();
+        began = performance.now();
+      }
       let step = this.#steps[i];
       if (!step) {
         step = new Step(i + 1);
@@ -132,9 +156,8 @@ export class RunPage {
       this.#byCall.set(st.call_id, step);
       const kept = this.#results.get(st.call_id);
       step.update(kept && !st.result ? { ...st, result: kept } : st, s.language);
-    });
+    }
     this.#sum();
-    this.#ask(s.questions || []);
     this.#said(s);
     if (first) {
       const failed = this.#steps.find((x) => x.step.status === 'failed');
@@ -219,22 +242,36 @@ export class RunPage {
     const of = (status) => this.#steps.filter((s) => s.step.status === status).length;
     const parts = ['verified', 'failed', 'running', 'waiting', 'queued', 'skipped'].map((status) => [status, of(status)]).filter(([, n]) => n);
     fill(this.#stepsTitle, t('steps.title'), ' ', parts.map(([status, n]) => h('span', { class: `tally is-${status}` }, n, ' ', t(`status.${status}`))));
-    const items = [];
-    for (const s of this.#steps) {
-      const r = s.result;
-      if (!r) continue;
-      const item = (what, ...rest) => items.push(h('li', {}, h('a', { href: `#step-${s.number}` }, t('narration.place', { step: s.number })), ' ', what, ' ', rest));
-      const first = r.attempts?.[0];
-      if (healed(r)) item(chip('chip.healed', null, 'good'), label('failure', first?.failure || 'no_effect'), ' → ', label('badge', r.attempts.at(-1).source));
-      for (const p of r.repairs || []) item(chip('chip.repaired', { n: 1 }), h('code', { class: 'break' }, p.path || '/'), ' ', p.from ? h('del', {}, data(p.from)) : null, ' → ', p.to ? h('ins', {}, data(p.to)) : t('repairs.removed'));
-      for (const a of r.attempts || []) if (a.rolled_back) item(chip('chip.rolled_back'), t('rollback.attempt', { attempt: a.number }), ' ', label('failure', a.failure || 'verification_failed'));
-      if (recalled(r)) item(chip('chip.remembered'), data(recalled(r)));
+    this.#heal();
+  }
+
+  // heal lists what was repaired, healed, remembered and rolled back. What a step came to does not change any more, so each is listed once; and no
+  // row is made before somebody looks.
+  #heal() {
+    let n = 0;
+    for (const s of this.#steps) n += s.mended;
+    this.#healing.hidden = n === 0;
+    if (!n || this.#healing.dataset.n === String(n)) return;
+    this.#healing.dataset.n = n;
+    if (!this.#healing.firstChild) fill(this.#healing, h('details', { open: n <= 6, ontoggle: () => this.#mended() }, h('summary', {}, h('h2', {})), h('ul', {})));
+    fill(this.#healing.querySelector('h2'), t('healing.title', { n }));
+    this.#mended();
+  }
+
+  #mended() {
+    if (!this.#healing.querySelector('details').open) return;
+    const list = this.#healing.querySelector('ul');
+    let next = null;
+    for (let i = this.#steps.length - 1; i >= 0; i -= 1) {
+      const s = this.#steps[i];
+      if (!s.mended) continue;
+      if (!this.#listed.has(s)) {
+        const items = mended(s);
+        for (const e of items) list.insertBefore(e, next);
+        this.#listed.set(s, items[0]);
+      }
+      next = this.#listed.get(s);
     }
-    this.#healing.hidden = items.length === 0;
-    if (!items.length || this.#healing.dataset.n === String(items.length)) return;
-    const open = this.#healing.querySelector('details')?.open ?? items.length <= 6;
-    this.#healing.dataset.n = items.length;
-    fill(this.#healing, h('details', { open }, h('summary', {}, h('h2', {}, t('healing.title', { n: items.length }))), h('ul', {}, items)));
   }
 
   #said(s) {

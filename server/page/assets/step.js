@@ -18,6 +18,8 @@ export function recalled(result) {
 export class Step {
   #summary; #body; #shown = ''; #now = null;
   result = null;
+  // mended is how many things were done to bring it about: healed, repaired, rolled back, remembered.
+  mended = 0;
 
   constructor(number) {
     this.number = number;
@@ -36,6 +38,7 @@ export class Step {
     if (shown === this.#shown) return;
     this.#shown = shown;
     this.result = result;
+    this.mended = healed(result) + (result?.repairs?.length || 0) + (result?.attempts || []).filter((a) => a.rolled_back).length + (recalled(result) !== null);
     const tried = (result?.attempts || []).map((a) => a.source).filter((s, i, all) => all.indexOf(s) === i);
     set(this.details, 'class', `step is-${step.status}`);
     fill(this.#summary,

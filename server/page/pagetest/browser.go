@@ -9,9 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -149,6 +151,30 @@ func (t *Tab) Eval(js string, out any) error {
 		return fmt.Errorf("evaluate %s: decode %s: %w", js, r.Result.Value, err)
 	}
 	return nil
+}
+
+// Measure begins to count what CPU tells. It is called once.
+func (t *Tab) Measure() error {
+	_, err := chromedp.Call(t.ctx, performance.Enable, performance.EnableParams{TimeDomain: "threadTicks"})
+	if err != nil {
+		return fmt.Errorf("measure the page: %w", err)
+	}
+	return nil
+}
+
+// CPU is the processor's time that the page's main thread has taken since Measure. Unlike what the page can measure itself, it does not depend on
+// what else the machine does.
+func (t *Tab) CPU() (time.Duration, error) {
+	r, err := chromedp.Call(t.ctx, performance.GetMetrics, cdp.Empty{})
+	if err != nil {
+		return 0, fmt.Errorf("measure the page: %w", err)
+	}
+	for _, m := range r.Metrics {
+		if m.Name == "TaskDuration" {
+			return time.Duration(m.Value * float64(time.Second)), nil
+		}
+	}
+	return 0, errors.New("measure the page: Chromium tells no TaskDuration")
 }
 
 // Until waits until a JavaScript condition holds.

@@ -72,6 +72,26 @@ var views = []view{
 			t.Click(`document.querySelectorAll('#step-2 .segments button')[2]`), t.Until(`document.querySelector('#step-2 .shots canvas')`),
 			t.Eval(`document.querySelector('#step-2 .shots').scrollIntoView({ block: 'center' })`, nil))
 	}},
+	{"repaired", "/runs/" + pagetest.SceneRun, opened(3)},
+	{"failed", "/runs/" + pagetest.SceneRun, opened(4)},
+	{"approval", "/runs/" + pagetest.SceneRun, func(t *pagetest.Tab) error {
+		return errors.Join(settled(t), t.Eval(`document.querySelectorAll('.ask')[1].scrollIntoView({ block: 'start' })`, nil))
+	}},
+	{"none", "/", func(t *pagetest.Tab) error {
+		return errors.Join(t.Until(`document.querySelectorAll('.runs li').length === 6`), t.Click(`document.querySelector('input[type=search]')`), t.Type("zzz"),
+			t.Until(`document.querySelectorAll('.runs li').length === 0`))
+	}},
+}
+
+// opened opens a step; one that failed is open by itself.
+func opened(n int) func(*pagetest.Tab) error {
+	return func(t *pagetest.Tab) error {
+		if err := settled(t); err != nil {
+			return err
+		}
+		step := fmt.Sprintf("document.querySelector('#step-%d')", n)
+		return errors.Join(t.Eval(step+`.querySelector('details').open || `+step+`.querySelector('summary').click()`, nil), t.Until(step+`.querySelector('.checks')`), t.Eval(step+`.scrollIntoView({ block: 'start' })`, nil))
+	}
 }
 
 func settled(t *pagetest.Tab) error {
