@@ -18,6 +18,7 @@ demo-pipeline: deps build ## The document pipeline with a scripted model that er
 
 test: test-deps check ## Everything: formatting, vet, generated code, all tests; those with MCP clients from npm only after make mcp-deps
 	$(GO) test -timeout 25m ./...
+	@[ -e test/mcp/node_modules/.installed ] || echo "Skipped: the tests with MCP clients and servers from npm. make test-mcp installs those and runs them."
 
 check: ## Formatting, vet, and that gen/ is what the design says
 	@unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt these files:"; echo "$$unformatted"; exit 1; }
