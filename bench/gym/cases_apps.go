@@ -8,8 +8,6 @@ var apps = []Case{
 		Failure: tool.WrongTarget, Steps: steps(click(`{"name":"Delete","role":"button","near":"INV-104"}`)), Want: untouched(tool.TargetNotFound)},
 	{Name: "longer-number", Path: "/c/longer-names", About: "The name that is asked for ends in a number, and the only button like it goes on with the next figure.",
 		Failure: tool.WrongTarget, Steps: steps(click(`{"name":"Open draft 1","role":"button"}`)), Want: untouched(tool.TargetNotFound)},
-	{Name: "recycled-rows", Path: "/c/recycled?every=700", About: "Rows are sorted anew by writing other texts into them: the row that was found is another one's when it is clicked.",
-		Failure: tool.WrongTarget, Steps: steps(click(`{"name":"Close","role":"button","near":"T-13"}`, `page.text.contains("Closed T-13")`)), Want: once},
 	{Name: "recycled-names", Path: "/c/recycled?every=700", About: "Buttons get other names while they are being clicked.",
 		Failure: tool.WrongTarget, Steps: steps(click(`{"name":"Close T-13","role":"button"}`, `page.text.contains("Closed T-13")`)), Want: once},
 	{Name: "optimistic", Path: "/c/optimistic?delay=800", Ledger: true, About: "The page shows what is wanted at once, and takes it back when the server has refused it 800 ms later.",

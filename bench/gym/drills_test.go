@@ -147,7 +147,6 @@ var drills = map[string]drill{
 	// What applications do.
 	"longer-near":        {fault: all(same("button", "Delete", 3), wrongly(`document.querySelector("button")`)), solve: nothing},
 	"longer-number":      {fault: all(unseen("button", "Open draft 1"), wrongly(`document.querySelector(".row button")`)), solve: nothing},
-	"recycled-rows":      {fault: recycled, solve: atRest(`[...document.querySelectorAll("tr")].find((r) => r.cells[0].textContent === "T-13").querySelector("button")`)},
 	"recycled-names":     {fault: recycled, solve: atRest(`[...document.querySelectorAll("#named button")].find((b) => b.textContent === "Close T-13")`)},
 	"optimistic":         {fault: takenBack, solve: takenBack},
 	"optimistic-slow":    {fault: takenBack, solve: takenBack},
