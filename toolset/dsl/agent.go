@@ -24,7 +24,7 @@ import (
 func Agent(instructions string, fn func()) {
 	inTool(func(t *expr.ToolExpr) {
 		if t.Agent != nil {
-			eval.ReportError("Agent is declared twice")
+			report("Agent is declared twice")
 			return
 		}
 		t.Agent = &expr.AgentExpr{Agent: tool.Agent{Instructions: instructions}, Tool: t, At: place()}
@@ -62,7 +62,7 @@ func Attempts(n int) {
 
 func positive(what string, n int) int {
 	if n <= 0 {
-		eval.ReportError("%s is %d; it must be at least 1", what, n)
+		report("%s is %d; it must be at least 1", what, n)
 	}
 	return n
 }

@@ -48,7 +48,7 @@ const (
 func Bind(service, method string, fn ...func()) {
 	inTool(func(t *expr.ToolExpr) {
 		if t.Bind != nil {
-			eval.ReportError("Bind is declared twice")
+			report("Bind is declared twice")
 			return
 		}
 		t.Bind = &expr.BindExpr{CallExpr: expr.CallExpr{Tool: t, What: "Bind", Service: service, Method: method, At: place()}}
@@ -132,7 +132,7 @@ func MessageFrom(attribute string) { inFails(func(f *expr.FailExpr) { f.MessageF
 
 func call(b *expr.BindExpr, what string, old *expr.CallExpr, method string, fn []func()) *expr.CallExpr {
 	if old != nil {
-		eval.ReportError("%s is declared twice", what)
+		report("%s is declared twice", what)
 	}
 	c := &expr.CallExpr{Tool: b.Tool, What: what, Service: b.Service, Method: method, At: place()}
 	run(c, fn)
@@ -145,7 +145,7 @@ func run(e eval.Expression, fn []func()) {
 	case 1:
 		eval.Execute(fn[0], e)
 	default:
-		eval.ReportError("takes one function, not %d", len(fn))
+		report("takes one function, not %d", len(fn))
 	}
 }
 

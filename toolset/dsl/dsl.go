@@ -86,7 +86,7 @@ func Return(v any) { inTool(func(t *expr.ToolExpr) { t.Return = object(t, "Retur
 func Effect(c tool.EffectClass) {
 	inTool(func(t *expr.ToolExpr) {
 		if t.Effect != "" {
-			eval.ReportError("Effect is declared twice")
+			report("Effect is declared twice")
 		}
 		t.Effect = c
 	})
@@ -122,7 +122,7 @@ func TimeLimit(d string) {
 	inTool(func(t *expr.ToolExpr) {
 		limit, err := time.ParseDuration(d)
 		if err != nil {
-			eval.ReportError("TimeLimit %q is not a duration such as \"15s\"", d)
+			report("TimeLimit %q is not a duration such as \"15s\"", d)
 			return
 		}
 		t.TimeLimit, t.TimeLimitSet = limit, true
@@ -152,7 +152,7 @@ func AtLeastOne(fields ...string) {
 		return
 	}
 	if len(fields) < 2 {
-		eval.ReportError("AtLeastOne needs at least two fields; a single one is Required")
+		report("AtLeastOne needs at least two fields; a single one is Required")
 		return
 	}
 	a.AddMeta(shape.MetaAtLeastOne, strings.Join(fields, "\n"))
@@ -182,7 +182,7 @@ func exact(key string, v any) {
 	}
 	text, ok := shape.IntegerText(v)
 	if !ok {
-		eval.ReportError("cannot use %#v as a bound: give an integer", v)
+		report("cannot use %#v as a bound: give an integer", v)
 		return
 	}
 	a.AddMeta(key, text)
@@ -199,9 +199,9 @@ func inTool(f func(*expr.ToolExpr)) {
 func once(what, old, value string) string {
 	switch {
 	case strings.TrimSpace(value) == "":
-		eval.ReportError("%s is empty", what)
+		report("%s is empty", what)
 	case old != "":
-		eval.ReportError("%s is declared twice", what)
+		report("%s is declared twice", what)
 	}
 	return value
 }
@@ -209,7 +209,7 @@ func once(what, old, value string) string {
 // object runs an inline declaration, or takes a type of the design as it is.
 func object(t *expr.ToolExpr, what string, old *goaexpr.AttributeExpr, v any) *goaexpr.AttributeExpr {
 	if old != nil {
-		eval.ReportError("%s is declared twice", what)
+		report("%s is declared twice", what)
 	}
 	switch x := v.(type) {
 	case func():
@@ -224,17 +224,16 @@ func object(t *expr.ToolExpr, what string, old *goaexpr.AttributeExpr, v any) *g
 		if ut := goaexpr.Root.UserType(x); ut != nil {
 			return &goaexpr.AttributeExpr{Type: ut}
 		}
-		eval.ReportError("%s names the type %q, which the design does not declare", what, x)
+		report("%s names the type %q, which the design does not declare", what, x)
 		return nil
 	}
-	eval.ReportError("%s takes a function that declares attributes, or an object type of the design", what)
+	report("%s takes a function that declares attributes, or an object type of the design", what)
 	return nil
 }
 
 // misplaced reports the exported function of this package that was called in the wrong place. Goa's own IncompatibleDSL knows only
 // the names of its own package.
 func misplaced() {
-	const pkg = "toolsvc/toolset/dsl."
 	name := "this function"
 	for skip := 1; skip < 6; skip++ {
 		pc, _, _, ok := runtime.Caller(skip)
@@ -247,5 +246,5 @@ func misplaced() {
 			break
 		}
 	}
-	eval.ReportError("%s cannot be used here", name)
+	report("%s cannot be used here", name)
 }

@@ -277,3 +277,17 @@ func TestExpressions(t *testing.T) {
 
 // typeNamed finds a type of the design that is being evaluated.
 func typeNamed(name string) goaexpr.UserType { return goaexpr.Root.UserType(name) }
+
+// A mistake is placed where the design makes it, not in the package that finds it.
+func TestMistakesNameTheDesignsLine(t *testing.T) {
+	for name, design := range map[string]func(){
+		"time limit": toolset(func() { TimeLimit("soon") }),
+		"misplaced":  func() { Tool("refund", "x", func() {}) },
+		"bind twice": toolset(func() { Bind("a", "b"); Bind("a", "b") }),
+	} {
+		err := designtest.Eval(design)
+		if err == nil || !strings.Contains(err.Error(), "[dsl_test.go:") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
