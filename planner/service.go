@@ -125,13 +125,16 @@ func (s *Service) Start(ctx context.Context, in Input) error {
 // there, or has been. Digest identifies what was asked for; the same key with another one is store.ErrKeyReused. Without a key the run is that
 // of the input.
 //
-// Errors: [ErrNoKeys], [ErrUnavailable], and those of the store; with any of them, the same request again leads to at most one run.
+// Errors: [ErrNoKeys], [ErrNoRoom], [ErrUnavailable], and those of the store; with any of them, the same request again leads to at most one run.
 func (s *Service) StartOnce(ctx context.Context, in Input, key, digest string) (runID string, err error) {
 	if key == "" {
 		return in.RunID, s.Start(ctx, in)
 	}
 	if s.Keys == nil {
 		return "", ErrNoKeys
+	}
+	if err := s.room(); err != nil { // a claim needs it, too
+		return "", err
 	}
 	claim, won, err := s.Keys.ClaimKey(ctx, key, tool.NewCallID(), in.RunID, digest) // the call is a name that nothing has: a start makes none
 	if err != nil {

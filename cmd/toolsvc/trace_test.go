@@ -3,14 +3,17 @@ package main
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
@@ -78,8 +81,8 @@ func (r *receiver) wrong(traceID, parent string, awaited []string) (out []string
 	return out
 }
 
-// Commands belong to the trace that TRACEPARENT names, from there to what the browser did; what a short-lived process has traced is sent before
-// it ends.
+// Commands belong to the trace that TRACEPARENT names, and calls over MCP to that of their _meta, from there to what the browser did; what a
+// short-lived process has traced is sent before it ends.
 func TestCommandsAreTraced(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes with a Temporal and a browser each; not with -short")
@@ -102,6 +105,7 @@ func TestCommandsAreTraced(t *testing.T) {
 	}{
 		{"toolsvc call", []string{"call", "browser.navigate", fmt.Sprintf(`{"url":%q}`, address())}},
 		{"toolsvc run", []string{"run", plan}},
+		{"MCP tools/call", []string{"mcp"}},
 	} {
 		t.Run(c.args[0], func(t *testing.T) {
 			t.Parallel()
@@ -110,9 +114,46 @@ func TestCommandsAreTraced(t *testing.T) {
 			traceparent := "00-" + traceID + "-" + parent + "-01"
 			cmd := program(ctx, t, t.TempDir(), c.args...)
 			cmd.Env = append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+spans.URL)
-			cmd.Env = append(cmd.Env, "TRACEPARENT="+traceparent)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
+			if c.args[0] != "mcp" {
+				cmd.Env = append(cmd.Env, "TRACEPARENT="+traceparent)
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+			} else {
+				cmd.Env = append(cmd.Env, "TRACEPARENT=00-"+strings.Repeat("e", 32)+"-"+parent+"-01") // of the process, not of the call
+				s, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, &sdk.CommandTransport{Command: cmd, TerminateDuration: time.Minute}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res, err := s.CallTool(ctx, &sdk.CallToolParams{Meta: sdk.Meta{"traceparent": traceparent}, Name: "browser_navigate", Arguments: json.RawMessage(fmt.Sprintf(`{"url":%q}`, address()))})
+				if err != nil || res.IsError {
+					t.Fatalf("%v %+v", err, res)
+				}
+				text, err := json.Marshal(res.StructuredContent)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var of tool.Result
+				if err := json.Unmarshal(text, &of); err != nil {
+					t.Fatal(err)
+				}
+				if res, err := s.CallTool(ctx, &sdk.CallToolParams{Name: "run_cancel", Arguments: map[string]any{"run": of.RunID}}); err != nil || res.IsError { // its run stays open otherwise, and the run's span
+					t.Fatalf("%v %+v", err, res)
+				}
+				for over := false; !over; { // and ends a moment later
+					res, err := s.CallTool(ctx, &sdk.CallToolParams{Name: "run_get", Arguments: map[string]any{"run": of.RunID}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					text, err := json.Marshal(res.StructuredContent)
+					if err != nil {
+						t.Fatal(err)
+					}
+					over = strings.Contains(string(text), `"outcome":"cancelled"`)
+				}
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
 			}
 			for _, why := range spans.wrong(traceID, parent, append([]string{c.first}, action...)) {
 				t.Error(why)
