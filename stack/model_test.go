@@ -16,27 +16,36 @@ import (
 // blue finds the blue button in the picture that it is shown, as the model would.
 func blue(t *testing.T) geminitest.Turn {
 	return geminitest.Turn{If: geminitest.All(geminitest.WithImage(), geminitest.WantsField("candidates")), Handle: func(r *geminitest.Request) geminitest.Reply {
-		m, _, err := image.Decode(bytes.NewReader(r.Images()[0].Data))
+		found, err := blueBoxes(r.Images()[0].Data)
 		if err != nil {
 			t.Error(err)
 			return geminitest.Empty()
 		}
-		var found image.Rectangle
-		b := m.Bounds()
-		for y := b.Min.Y; y < b.Max.Y; y++ {
-			for x := b.Min.X; x < b.Max.X; x++ {
-				if r, g, bl, _ := m.At(x, y).RGBA(); r < 0x3800 && g > 0x4c00 && g < 0x7000 && bl > 0xe800 {
-					found = found.Union(image.Rect(x, y, x+1, y+1))
-				}
+		return geminitest.JSON(found)
+	}}
+}
+
+// blueBoxes is the answer of a model that is asked for the blue button: the bounds of what is blue in the picture, in thousandths of its size.
+func blueBoxes(picture []byte) (string, error) {
+	m, _, err := image.Decode(bytes.NewReader(picture))
+	if err != nil {
+		return "", err
+	}
+	var found image.Rectangle
+	b := m.Bounds()
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			if r, g, bl, _ := m.At(x, y).RGBA(); r < 0x3800 && g > 0x4c00 && g < 0x7000 && bl > 0xe800 {
+				found = found.Union(image.Rect(x, y, x+1, y+1))
 			}
 		}
-		if found.Empty() {
-			return geminitest.JSON(`{"candidates":[]}`)
-		}
-		at := func(v, size int) int { return v * 1000 / size }
-		return geminitest.JSON(fmt.Sprintf(`{"candidates":[{"label":"","within":"","near":"","box_2d":[%d,%d,%d,%d],"confidence":0.9}]}`,
-			at(found.Min.Y, b.Dy()), at(found.Min.X, b.Dx()), at(found.Max.Y, b.Dy()), at(found.Max.X, b.Dx())))
-	}}
+	}
+	if found.Empty() {
+		return `{"candidates":[]}`, nil
+	}
+	at := func(v, size int) int { return v * 1000 / size }
+	return fmt.Sprintf(`{"candidates":[{"label":"","within":"","near":"","box_2d":[%d,%d,%d,%d],"confidence":0.9}]}`,
+		at(found.Min.Y, b.Dy()), at(found.Min.X, b.Dx()), at(found.Max.Y, b.Dy()), at(found.Max.X, b.Dx())), nil
 }
 
 func thinks(verdict string, met bool) geminitest.Turn {

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"toolsvc/bench/gym"
 	"toolsvc/planner"
 	"toolsvc/tool"
 )
@@ -23,11 +22,7 @@ func TestQuestionOutlivesTheServer(t *testing.T) {
 		t.Skip("starts and kills servers; not with -short")
 	}
 	t.Parallel()
-	site, err := gym.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = site.Close() })
+	site := gymSite(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	dir, session, runID := t.TempDir(), tool.NewRunID(), tool.NewRunID()
@@ -67,14 +62,7 @@ func TestQuestionOutlivesTheServer(t *testing.T) {
 	}
 	_ = server.Wait() // it was killed
 	server = startServer(ctx, t, dir, "--end-browser")
-	t.Cleanup(func() {
-		if err := server.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Error(err)
-		}
-		if err := server.Wait(); err != nil {
-			t.Errorf("the server ended with %v", err)
-		}
-	})
+	endsWell(t, server)
 
 	if shown := toolsvc(0, "answer", runID); !strings.Contains(string(shown), asked.Question.ID) {
 		t.Errorf("the open question is not shown: %s", shown)

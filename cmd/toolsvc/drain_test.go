@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"toolsvc/bench/gym"
 	"toolsvc/planner"
 	"toolsvc/tool"
 )
@@ -52,11 +51,7 @@ func TestStoppedServerFinishesItsCalls(t *testing.T) {
 		t.Skip("starts and stops servers; not with -short")
 	}
 	t.Parallel()
-	site, err := gym.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = site.Close() })
+	site := gymSite(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	dir, session := t.TempDir(), tool.NewRunID()
@@ -143,11 +138,7 @@ func TestStoppedServerHandsOver(t *testing.T) {
 		t.Skip("starts and stops servers; not with -short")
 	}
 	t.Parallel()
-	site, err := gym.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = site.Close() })
+	site := gymSite(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // longer than the test: its servers end in Cleanup
 	t.Cleanup(cancel)
 	dir, session := t.TempDir(), tool.NewRunID()
@@ -174,15 +165,8 @@ steps:
 	}
 	t.Logf("it stopped within %s", time.Since(began))
 	server, _ = serving(ctx, t, dir, "--end-browser")
-	t.Cleanup(func() {
-		if err := server.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Error(err)
-		}
-		if err := server.Wait(); err != nil {
-			t.Errorf("the server ended with %v", err)
-		}
-	})
-	err = caller.Wait()
+	endsWell(t, server)
+	err := caller.Wait()
 	st := finalState(t, out.Bytes())
 	orders := site.Truth(session).Goal + site.Truth(session).Wrong
 	t.Logf("%v, outcome %s, %d order(s), attempts of the last step: %+v", err, st.Outcome, orders, attemptsOf(st))

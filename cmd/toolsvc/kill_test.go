@@ -48,6 +48,29 @@ func startServer(ctx context.Context, t *testing.T, stateDir string, args ...str
 	return nil
 }
 
+// endsWell stops the server at the end of the test, and fails the test when it does not end with status 0.
+func endsWell(t *testing.T, server *exec.Cmd) {
+	t.Cleanup(func() {
+		if err := server.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		if err := server.Wait(); err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+	})
+}
+
+// gymSite serves the pages of the gym until the test ends.
+func gymSite(t *testing.T) *gym.Server {
+	t.Helper()
+	site, err := gym.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = site.Close() })
+	return site
+}
+
 // A killed process loses no accepted call, and nothing that has an effect is done twice: a server is killed with SIGKILL at each stage of
 // placing an order, and started again; the run goes on and ends. The shop's own books count the orders.
 //
@@ -58,11 +81,7 @@ func TestKilledServerGoesOn(t *testing.T) {
 		t.Skip("starts and kills servers; not with -short")
 	}
 	t.Parallel()
-	site, err := gym.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = site.Close() })
+	site := gymSite(t)
 	for _, c := range []struct {
 		name string
 		step int    // the step that is under way when the server dies
@@ -99,14 +118,7 @@ steps:
 			}
 			_ = server.Wait() // it was killed
 			server = startServer(ctx, t, dir, "--end-browser")
-			t.Cleanup(func() {
-				if err := server.Process.Signal(syscall.SIGTERM); err != nil {
-					t.Error(err)
-				}
-				if err := server.Wait(); err != nil {
-					t.Errorf("the server ended with %v", err)
-				}
-			})
+			endsWell(t, server)
 			err := caller.Wait()
 			st := finalState(t, out.Bytes())
 			orders := site.Truth(session).Goal + site.Truth(session).Wrong

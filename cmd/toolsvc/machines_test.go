@@ -60,11 +60,7 @@ func startMachines(t *testing.T) *machines {
 			t.Logf("the processes wrote:\n%s", log)
 		}
 	})
-	site, err := gym.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = site.Close() })
+	site := gymSite(t)
 	conn, err := temporalclient.Dial(ctx, temporalclient.Options{Address: tp.Temporal.Said("Temporal"), Direct: true, Namespace: temporalclient.DefaultNamespace})
 	if err != nil {
 		t.Fatal(err)

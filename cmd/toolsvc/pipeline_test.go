@@ -74,14 +74,7 @@ func TestKilledPipelineGoesOn(t *testing.T) {
 			_ = server.Wait() // it was killed
 			close(killed)
 			server = startServer(ctx, t, dir, flags...)
-			t.Cleanup(func() {
-				if err := server.Process.Signal(syscall.SIGTERM); err != nil {
-					t.Error(err)
-				}
-				if err := server.Wait(); err != nil {
-					t.Errorf("the server ended with %v", err)
-				}
-			})
+			endsWell(t, server)
 			err = caller.Wait()
 			st := finalState(t, out.Bytes())
 			if err != nil || st.Outcome != planner.OutcomeSucceeded {

@@ -254,14 +254,23 @@ func stepOf(st *planner.State, callID string) *planner.StepState {
 	return &st.Steps[i]
 }
 
-// task is the task as it is now.
-func (s *Surface) task(ctx context.Context, c client, sealedID string, id taskID) (*taskResult, error) {
+// taskState is the state of the run that the call of the task is in.
+func (s *Surface) taskState(ctx context.Context, id taskID) (*planner.State, error) {
 	st, err := s.o.Service.State(ctx, id.Run)
 	switch {
 	case errors.Is(err, planner.ErrUnknownRun):
 		return nil, errUnknownTask()
 	case err != nil:
 		return nil, fmt.Errorf("look at the task: %w", err)
+	}
+	return st, nil
+}
+
+// task is the task as it is now.
+func (s *Surface) task(ctx context.Context, c client, sealedID string, id taskID) (*taskResult, error) {
+	st, err := s.taskState(ctx, id)
+	if err != nil {
+		return nil, err
 	}
 	step := stepOf(st, id.Call)
 	if step == nil {
@@ -313,12 +322,9 @@ func (s *Surface) task(ctx context.Context, c client, sealedID string, id taskID
 // updateTask hands the replies to the questions of the task that are still open; others have been answered, and are passed over. The
 // task goes on by itself: nobody waits here for its result.
 func (s *Surface) updateTask(ctx context.Context, c client, id taskID, replies map[string]json.RawMessage) error {
-	st, err := s.o.Service.State(ctx, id.Run)
-	switch {
-	case errors.Is(err, planner.ErrUnknownRun):
-		return errUnknownTask()
-	case err != nil:
-		return fmt.Errorf("look at the task: %w", err)
+	st, err := s.taskState(ctx, id)
+	if err != nil {
+		return err
 	}
 	for i := range st.Questions {
 		q := st.Questions[i]
@@ -365,12 +371,9 @@ func (s *Surface) answerSoon(ctx context.Context, c client, q *tool.Question, a 
 
 // cancelTask ends the call of a task that has not ended; of one that has, nothing.
 func (s *Surface) cancelTask(ctx context.Context, id taskID) error {
-	st, err := s.o.Service.State(ctx, id.Run)
-	switch {
-	case errors.Is(err, planner.ErrUnknownRun):
-		return errUnknownTask()
-	case err != nil:
-		return fmt.Errorf("look at the task: %w", err)
+	st, err := s.taskState(ctx, id)
+	if err != nil {
+		return err
 	}
 	step := stepOf(st, id.Call)
 	if step == nil {

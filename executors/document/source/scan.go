@@ -444,20 +444,9 @@ func scanMarkup(src string, html bool) []Token {
 			if !html {
 				break
 			}
-			for _, inner := range []struct {
-				name string
-				lang *Language
-			}{{"script", jsLang}, {"style", cssLang}, {"textarea", nil}, {"title", nil}} {
-				if !tagIs(src[i:], inner.name) {
-					continue
-				}
-				stop := len(src)
-				if j := closingTag(src[end:], inner.name); j >= 0 {
-					stop = end + j
-				}
-				out = append(out, embedded(src, end, stop, inner.lang)...)
+			if stop, lang, ok := rawText(src, i, end); ok {
+				out = append(out, embedded(src, end, stop, lang)...)
 				end = stop
-				break
 			}
 		default:
 			end = i + 1
@@ -465,6 +454,24 @@ func scanMarkup(src string, html bool) []Token {
 		i = end
 	}
 	return out
+}
+
+// rawText is the content of an element whose content holds no tags, when its start tag lies from open to end: it goes from there to stop, and
+// is of a language, or nil for plain text.
+func rawText(src string, open, end int) (stop int, lang *Language, ok bool) {
+	for _, e := range []struct {
+		name string
+		lang *Language
+	}{{"script", jsLang}, {"style", cssLang}, {"textarea", nil}, {"title", nil}} {
+		if !tagIs(src[open:], e.name) {
+			continue
+		}
+		if j := closingTag(src[end:], e.name); j >= 0 {
+			return end + j, e.lang, true
+		}
+		return len(src), e.lang, true
+	}
+	return 0, nil, false
 }
 
 // embedded are the tokens of what stands inside of a script or a style; of what is plain text it is a string.
@@ -548,19 +555,9 @@ func (l *Language) languageAt(src string, offset int) *Language {
 			continue
 		}
 		end := tagEnd(src, i)
-		for _, inner := range []struct {
-			name string
-			lang *Language
-		}{{"script", jsLang}, {"style", cssLang}, {"textarea", nil}, {"title", nil}} {
-			if !tagIs(src[i:], inner.name) {
-				continue
-			}
-			stop := len(src)
-			if j := closingTag(src[end:], inner.name); j >= 0 {
-				stop = end + j
-			}
-			if offset >= end && offset <= stop && !(offset == stop && stop == end) {
-				return inner.lang
+		if stop, lang, ok := rawText(src, i, end); ok {
+			if offset >= end && offset <= stop && stop > end {
+				return lang
 			}
 			end = stop
 		}
