@@ -20,19 +20,20 @@ test: test-deps check ## Everything: formatting, vet, generated code, all tests;
 	$(GO) test -timeout 25m ./...
 	@[ -e test/mcp/node_modules/.installed ] || echo "Skipped: the tests with MCP clients and servers from npm. make test-mcp installs those and runs them."
 
-check: ## Formatting, vet, and that gen/ is what the design says
+check: ## Formatting, go.mod, vet, and that gen/ is what the design says
 	@unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt these files:"; echo "$$unformatted"; exit 1; }
+	@GO=$(GO) scripts/tidy.sh
 	$(GO) vet ./...
 	@$(MAKE) --no-print-directory gen
 	@git diff --exit-code --stat -- gen docs/reference/tools.md examples/orders/gen || { echo "What is generated is not what the design says: run make gen, and commit the result."; exit 1; }
 	@untracked=$$(git ls-files --others --exclude-standard -- gen examples/orders/gen); [ -z "$$untracked" ] || { echo "Commit the generated files:"; echo "$$untracked"; exit 1; }
 
 .PHONY: lint vuln
-lint: ## staticcheck, with dependencies of its own (tools/lint/go.mod); minutes the first time, then what has changed
-	$(GO) tool -modfile=tools/lint/go.mod staticcheck ./...
+lint: ## staticcheck and errcheck, not a part of make check yet (versions: tools/lint/go.mod); minutes the first time, then what has changed
+	@GO=$(GO) scripts/lint.sh
 
-vuln: ## Known vulnerabilities in what we call (govulncheck); says so where the database cannot be reached
-	@scripts/vuln.sh
+vuln: ## Known vulnerabilities in what we call (govulncheck): a finding fails; that its database cannot be reached is said, and does not
+	@GO=$(GO) scripts/vuln.sh
 
 race: deps ## The tests of our own packages under the race detector
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./tool/... ./planner/... ./verification/... ./narration/... ./store/... ./server/... ./executors/...

@@ -20,11 +20,11 @@ import (
 // Errors of the Service, beside those of the context.
 var (
 	// ErrUnavailable: Temporal cannot be reached; nothing was accepted.
-	ErrUnavailable = errors.New("Temporal cannot be reached; nothing was accepted")
+	ErrUnavailable = errors.New("the Temporal server cannot be reached; nothing was accepted")
 	// ErrNoRoom: what is accepted could not be kept; nothing was accepted.
 	ErrNoRoom = errors.New("there is no room to keep runs; nothing was accepted")
 	// ErrInterrupted: the call may have been accepted, and Temporal was lost before its result came. The run goes on.
-	ErrInterrupted = errors.New("Temporal was lost before the result came; the call may go on, so look at its run before repeating it")
+	ErrInterrupted = errors.New("the Temporal server was lost before the result came; the call may go on, so look at its run before repeating it")
 	// ErrUnknownRun: there is no such run.
 	ErrUnknownRun = errors.New("there is no such run")
 	// ErrRunEnded: the run takes no more calls.

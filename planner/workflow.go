@@ -250,7 +250,7 @@ func (r *run) settle(callID string) {
 // work takes the steps one by one until the run is over.
 func (r *run) work(ctx workflow.Context) error {
 	if r.in.Carried == nil {
-		r.publish(ctx, Publication{Began: true})
+		r.publish(ctx, Publication{Began: true}) //nolint:errcheck // narration; what matters is published with the steps
 	}
 	idle := time.Duration(r.in.IdleMS) * time.Millisecond
 	if idle <= 0 {

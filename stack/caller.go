@@ -1,5 +1,7 @@
 package stack
 
+//lint:file-ignore SA1019 Sampling is deprecated since MCP 2026-07-28, with nothing in its place; until it is gone, it is how a client offers its model.
+
 import (
 	"bytes"
 	"context"

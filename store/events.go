@@ -126,7 +126,7 @@ func (s *Store) Events(ctx context.Context, runID string, afterID int64, limit i
 	if err != nil {
 		return nil, s.explain(err, "read the events of run %s", runID)
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // what went wrong while reading is told by Err
 	var events []Event
 	for rows.Next() {
 		e, err := scanEvent(rows)

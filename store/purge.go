@@ -220,7 +220,7 @@ func texts(rows *sql.Rows, err error) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // what went wrong while reading is told by Err
 	var out []string
 	for rows.Next() {
 		var t string

@@ -15,11 +15,11 @@ import (
 // What can be wrong between toolsvc and Temporal. Match with errors.Is.
 var (
 	// ErrUnreachable: nothing answers at the address, or not in time. Trying again later may help.
-	ErrUnreachable = errors.New("Temporal is unreachable")
+	ErrUnreachable = errors.New("the Temporal server is unreachable")
 	// ErrNamespaceNotFound: the cluster answers, and has no such namespace.
-	ErrNamespaceNotFound = errors.New("Temporal namespace not found")
+	ErrNamespaceNotFound = errors.New("the Temporal server has no such namespace")
 	// ErrDenied: the cluster answers, and refuses these credentials.
-	ErrDenied = errors.New("Temporal denied the request")
+	ErrDenied = errors.New("the Temporal server denied the request")
 )
 
 // PingTimeout bounds one [Conn.Ping] whose context has no earlier deadline.

@@ -65,7 +65,7 @@ func LockState(stateDir string) (*StateLock, error) {
 		if errors.Is(err, errLocked) && time.Now().Before(deadline) {
 			continue
 		}
-		file.Close()
+		file.Close() //nolint:errcheck // it holds no lock
 		if errors.Is(err, errLocked) {
 			holder, readErr := readRecord(stateDir)
 			return nil, errors.Join(&HeldError{StateDir: stateDir, Holder: holder}, readErr)

@@ -40,7 +40,7 @@ func lockHeld(path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer file.Close()
+	defer file.Close() //nolint:errcheck // closing gives the lock up, which was only looked at
 	err = flock(file, syscall.LOCK_SH|syscall.LOCK_NB)
 	if errors.Is(err, errLocked) {
 		return true, nil

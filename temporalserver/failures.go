@@ -27,7 +27,7 @@ func (f *failures) forget() {
 	defer f.mu.Unlock()
 	f.reported = false
 	select {
-	case <-f.first:
+	case <-f.first: //nolint:errcheck // it is dropped on purpose
 	default:
 	}
 }

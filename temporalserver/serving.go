@@ -29,7 +29,7 @@ func waitServing(ctx context.Context, address, namespace string, failures *failu
 	if err != nil {
 		return fmt.Errorf("prepare a connection to %s: %w", address, err)
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // nothing is sent on it any more
 	frontend := workflowservice.NewWorkflowServiceClient(conn)
 	ctx, cancel := context.WithTimeout(ctx, servingWithin)
 	defer cancel()

@@ -232,7 +232,7 @@ func (l *language) own(p phase) ([]*condition, tool.Issues) {
 
 // expectation compiles a caller's condition.
 func (l *language) expectation(expression string) (*condition, tool.Issues) {
-	l.own(after) // makes the environment
+	l.own(after) //nolint:errcheck // called for the environment that it makes; its issues are told where the tool's own conditions are compiled
 	env := l.phases[after].env
 	if env == nil {
 		return nil, nil // own reported why

@@ -226,7 +226,7 @@ func (w *world) temporalAddress() (string, error) {
 	}
 	e, ready, err := temporalclient.ReadEndpoint(dir)
 	if err == nil && !ready {
-		err = errors.New("Temporal is not ready")
+		err = errors.New("the Temporal server is not ready")
 	}
 	return e.Address, err
 }

@@ -156,7 +156,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		}
 	}
 	if chromium == "" {
-		return errors.New("Chromium is missing: make deps installs it")
+		return errors.New("there is no Chromium: make deps installs it")
 	}
 	dir, err := os.MkdirTemp("", "bench-mcp")
 	if err != nil {

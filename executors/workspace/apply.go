@@ -184,17 +184,21 @@ func (r *restore) make(slot string, e *entry) (uint64, error) {
 }
 
 // content makes a file with the content of the digest.
-func (r *restore) content(slot string, d digest) error {
+func (r *restore) content(slot string, d digest) (err error) {
 	from, err := r.w.objects.open(d)
 	if err != nil {
 		return fmt.Errorf("the backup is damaged: %w", err)
 	}
-	defer from.Close()
+	defer from.Close() //nolint:errcheck // it was only read
 	to, err := r.stage.create(slot, 0o600)
 	if err != nil {
 		return err
 	}
-	defer to.Close()
+	defer func() {
+		if closed := to.Close(); err == nil {
+			err = closed
+		}
+	}()
 	h := sha256.New()
 	if r.w.objects.clone(to, from) == nil {
 		_, err = io.Copy(h, onlyReader{to})
@@ -224,7 +228,7 @@ func (r *restore) saveInPlace(s *step) error {
 	if err != nil {
 		return err
 	}
-	defer from.Close()
+	defer from.Close() //nolint:errcheck // it was only read
 	to, err := r.stage.create(s.Slot+".old", 0o600)
 	if err != nil {
 		return err
@@ -544,7 +548,7 @@ func (r *restore) writeInPlace(s *step, path uint64, which string) error {
 	if err != nil {
 		return err
 	}
-	defer from.Close()
+	defer from.Close() //nolint:errcheck // it was only read
 	to, err := r.w.root.file(s.Path, openWrite)
 	if err != nil {
 		return err

@@ -104,7 +104,7 @@ func (o *objects) text(d digest, max int64) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	b, err := io.ReadAll(io.LimitReader(f, max+1))
 	return b, err == nil && digest(sha256.Sum256(b)) == d
 }
@@ -353,13 +353,13 @@ func (o *objects) canClone() bool {
 		return false
 	}
 	defer o.incoming.unlink("probe-a") //nolint:errcheck // thrown away with the rest at the next start
-	defer a.Close()
+	defer a.Close()                    //nolint:errcheck // a probe, which nothing is kept in
 	b, err := o.incoming.create("probe-b", 0o600)
 	if err != nil {
 		return false
 	}
 	defer o.incoming.unlink("probe-b") //nolint:errcheck // the same
-	defer b.Close()
+	defer b.Close()                    //nolint:errcheck // the same
 	return o.clone(a, b) == nil
 }
 

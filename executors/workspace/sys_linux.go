@@ -84,7 +84,7 @@ func (d folder) openSteps(rel string, flags int) (int, error) {
 			return fd, nil
 		}
 		close()
-		at, close = fd, func() { unix.Close(fd) }
+		at, close = fd, func() { unix.Close(fd) } //nolint:errcheck // a directory
 	}
 	return -1, unix.ENOENT
 }
@@ -99,7 +99,7 @@ func (d folder) in(rel string, f func(dir int, name string) error) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
+	defer unix.Close(fd) //nolint:errcheck // a directory
 	return f(fd, rel[len(dir)+1:])
 }
 
@@ -243,7 +243,7 @@ func (d folder) list(rel string, f func(dir int, names []string) error) error {
 		return err
 	}
 	dir := os.NewFile(uintptr(fd), rel)
-	defer dir.Close()
+	defer dir.Close() //nolint:errcheck // a directory
 	for {
 		names, err := dir.Readdirnames(1024)
 		if len(names) > 0 {

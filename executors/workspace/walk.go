@@ -391,7 +391,7 @@ func (w *Workspace) readFile(e *entry, base *tree, b *batch, keep keeping) error
 	default:
 		return fmt.Errorf("read the workspace: %w", err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	for try := 1; ; try++ {
 		readAt := time.Now().UnixNano()
 		before, err := statFD(int(f.Fd()))

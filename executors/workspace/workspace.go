@@ -160,7 +160,7 @@ func (w *Workspace) identify() error {
 	if err != nil {
 		return err
 	}
-	defer state.close()
+	defer state.close() //nolint:errcheck // a directory
 	s, err := statFD(state.fd())
 	if err != nil {
 		return err
@@ -589,7 +589,7 @@ func (w *Workspace) small(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	b := make([]byte, diffBytes)
 	n, err := f.Read(b)
 	return b[:n], err

@@ -115,7 +115,7 @@ func Load(path string) (*Script, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the script: %w", err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	b, err := io.ReadAll(io.LimitReader(f, maxScript+1))
 	if err != nil {
 		return nil, fmt.Errorf("load the script %s: %w", path, err)

@@ -336,10 +336,12 @@ func TestNarrationIsProgressAndLog(t *testing.T) {
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
 			got <- fmt.Sprintf("progress %v %s", r.Params.Progress, r.Params.Message)
 		},
+		//lint:ignore SA1019 what older clients have
 		LoggingMessageHandler: func(_ context.Context, r *sdk.LoggingMessageRequest) {
 			got <- fmt.Sprintf("log %s %v", r.Params.Level, r.Params.Data.(map[string]any)["text"])
 		},
 	})
+	//lint:ignore SA1019 what older clients do
 	if err := cs.SetLoggingLevel(t.Context(), &sdk.SetLoggingLevelParams{Level: "info"}); err != nil {
 		t.Fatal(err)
 	}

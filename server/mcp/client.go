@@ -96,6 +96,7 @@ func (s *Surface) clientOf(r request) client {
 	if header != nil {
 		c.key = c.identity + "\x00" + c.key
 	}
+	//lint:ignore SA1019 logging is deprecated since MCP 2026-07-28, and still asked for
 	_, c.logs = r.GetParams().GetMeta()[sdk.MetaKeyLogLevel]
 	var wants []string
 	if v, ok := r.GetParams().GetMeta()[metaLanguage].(string); ok {
@@ -118,6 +119,8 @@ func (c client) elicits() bool {
 }
 
 // samples reports whether the client offers its own model.
+//
+//lint:ignore SA1019 sampling is deprecated since MCP 2026-07-28, and still how a client offers its model
 func (c client) samples() bool { return c.caps.Sampling != nil }
 
 // links reports whether the client knows resource links (2025-06-18).

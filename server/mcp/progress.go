@@ -44,7 +44,7 @@ func (s *Surface) narrate(ctx context.Context, l *live, runID, callID string) (d
 				return // the client has gone
 			}
 			if data, err := json.Marshal(n); err == nil {
-				//nolint:staticcheck // logging is deprecated, and still what old clients show
+				//lint:ignore SA1019 logging is deprecated since MCP 2026-07-28, and still what older clients show
 				if c.session.Log(ctx, &sdk.LoggingMessageParams{Logger: logger, Level: levels[n.Level], Data: json.RawMessage(data)}) != nil {
 					return
 				}
@@ -54,6 +54,7 @@ func (s *Surface) narrate(ctx context.Context, l *live, runID, callID string) (d
 	return closed
 }
 
+//lint:ignore SA1019 as above
 var levels = map[narration.Level]sdk.LoggingLevel{
 	narration.Info: "info", narration.Success: "info", narration.Warning: "warning", narration.Error: "error",
 }

@@ -1,5 +1,7 @@
 package mcp
 
+//lint:file-ignore SA1019 Sampling is deprecated since MCP 2026-07-28, with nothing in its place; until it is gone, it is how a client offers its model.
+
 import (
 	"context"
 	"errors"
@@ -46,7 +48,7 @@ func (s *Surface) Sample(ctx context.Context, callID string, q *sdk.CreateMessag
 	asking, cancel := context.WithCancel(l.ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	res, err := l.client.session.CreateMessage(asking, q) //nolint:staticcheck // deprecated, and what clients of this era have
+	res, err := l.client.session.CreateMessage(asking, q)
 	if err != nil {
 		return nil, fmt.Errorf("the client's model did not answer: %w", err)
 	}

@@ -55,6 +55,7 @@ func New(o Options) (*Surface, error) {
 			UnsubscribeHandler: s.unsubscribe,
 			Logger:             slog.New(slog.DiscardHandler), // it logs every session; what goes wrong reaches the caller anyway
 			Capabilities: &sdk.ServerCapabilities{
+				//lint:ignore SA1019 logging is deprecated since MCP 2026-07-28, and still what older clients show
 				Logging: &sdk.LoggingCapabilities{}, Completions: &sdk.CompletionCapabilities{},
 				Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{ListChanged: true},
 				Resources: &sdk.ResourceCapabilities{ListChanged: true, Subscribe: true}, Extensions: map[string]any{tasksExtension: map[string]any{}},

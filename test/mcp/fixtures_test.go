@@ -1,5 +1,7 @@
 package mcptest
 
+//lint:file-ignore SA1019 The official suite asks for sampling, roots and logging, which MCP 2026-07-28 deprecates.
+
 import (
 	"context"
 	"encoding/json"
@@ -88,7 +90,6 @@ func addContents(server *sdk.Server) {
 
 func addSessions(server *sdk.Server) {
 	logOnce := func(ctx context.Context, r *sdk.CallToolRequest, what string) error {
-		//nolint:staticcheck // logging is deprecated, and part of the older requirements
 		return r.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: what})
 	}
 	add(server, "test_tool_with_logging", noArguments, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -116,7 +117,6 @@ func addSessions(server *sdk.Server) {
 		if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
 			return nil, err
 		}
-		//nolint:staticcheck // sampling is deprecated, and part of the older requirements
 		got, err := r.Session.CreateMessage(ctx, &sdk.CreateMessageParams{MaxTokens: 100, Messages: []*sdk.SamplingMessage{{Role: "user", Content: say("%s", in.Prompt)}}})
 		if err != nil {
 			return nil, err
@@ -160,7 +160,7 @@ func addSessions(server *sdk.Server) {
 		return text("The result came after the stream had been closed."), nil
 	})
 	add(server, "test_missing_capability", noArguments, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		if caps := r.ClientCapabilities(); caps != nil && caps.Sampling != nil { //nolint:staticcheck // deprecated, and what is asked for
+		if caps := r.ClientCapabilities(); caps != nil && caps.Sampling != nil {
 			return text("The client has what is needed."), nil
 		}
 		data, err := json.Marshal(map[string]any{"requiredCapabilities": map[string]any{"sampling": map[string]any{}}})
@@ -187,11 +187,10 @@ func elicit(message, properties string) *sdk.ElicitParams {
 }
 
 var (
-	askName = elicit("What is your name?", `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)
-	askOK   = elicit("Please confirm", `{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}`)
-	//nolint:staticcheck // sampling is deprecated, and part of the requirements
+	askName  = elicit("What is your name?", `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)
+	askOK    = elicit("Please confirm", `{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}`)
 	askModel = &sdk.CreateMessageParams{MaxTokens: 100, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "What is the capital of France?"}}}}
-	askRoots = &sdk.ListRootsParams{} //nolint:staticcheck // as above
+	askRoots = &sdk.ListRootsParams{}
 )
 
 func accepted(rs sdk.InputResponseMap, key, field string) (string, bool) {
@@ -238,7 +237,7 @@ func addRounds(server *sdk.Server, surface *mcp.Surface) {
 		return need("", sdk.InputRequestMap{"capital_question": askModel})
 	})
 	round("list_roots", func(_ *sdk.CallToolRequest, in sdk.InputResponseMap) (*sdk.CallToolResult, error) {
-		if roots, ok := in["client_roots"].(*sdk.ListRootsResult); ok { //nolint:staticcheck // as above
+		if roots, ok := in["client_roots"].(*sdk.ListRootsResult); ok {
 			return text("%d roots", len(roots.Roots)), nil
 		}
 		return need("", sdk.InputRequestMap{"client_roots": askRoots})
@@ -264,7 +263,7 @@ func addRounds(server *sdk.Server, surface *mcp.Surface) {
 	round("multiple_inputs", func(_ *sdk.CallToolRequest, in sdk.InputResponseMap) (*sdk.CallToolResult, error) {
 		name, ok1 := accepted(in, "user_name", "name")
 		said, ok2 := sampled(in, "greeting")
-		roots, ok3 := in["client_roots"].(*sdk.ListRootsResult) //nolint:staticcheck // as above
+		roots, ok3 := in["client_roots"].(*sdk.ListRootsResult)
 		if ok1 && ok2 && ok3 {
 			return text("%s, %s, %d roots", said, name, len(roots.Roots)), nil
 		}
@@ -302,10 +301,10 @@ func addRounds(server *sdk.Server, surface *mcp.Surface) {
 		if caps != nil && caps.Elicitation != nil {
 			asks["user_name"] = askName
 		}
-		if caps != nil && caps.Sampling != nil { //nolint:staticcheck // as above
+		if caps != nil && caps.Sampling != nil {
 			asks["greeting"] = askModel
 		}
-		if caps != nil && caps.RootsV2 != nil { //nolint:staticcheck // as above
+		if caps != nil && caps.RootsV2 != nil {
 			asks["client_roots"] = askRoots
 		}
 		if len(in) > 0 || len(asks) == 0 {

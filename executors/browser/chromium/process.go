@@ -143,7 +143,7 @@ func start(ctx context.Context, o Options) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the browser's log: %w", err)
 	}
-	defer log.Close()
+	defer log.Close()                                   //nolint:errcheck // Chromium has a descriptor of its own, and nothing was written here
 	cmd := exec.Command(path, arguments(o, profile)...) //nolint:gosec // the path is the operator's
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

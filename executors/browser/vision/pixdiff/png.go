@@ -127,7 +127,7 @@ func inflate(head header, data [][]byte) (*image.NRGBA, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer z.Close()
+	defer z.Close() //nolint:errcheck // it was only read
 
 	m := image.NewNRGBA(image.Rect(0, 0, head.w, head.h))
 	bpp := 4

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# What make lint finds: staticcheck (staticcheck.conf), and errors that are dropped without a word (errcheck) outside of tests and of
+# generated code. A finding is excused in its place and with its reason: `//lint:ignore CHECK why` for staticcheck; for errcheck, which knows
+# no comments of its own, `//nolint:errcheck // why` at the end of the line.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tool() { "${GO:-go}" tool -modfile=tools/lint/go.mod "$@"; }
+
+failed=0
+tool staticcheck ./... || failed=1
+
+status=0
+dropped=$(tool errcheck -exclude tools/lint/errcheck.txt -ignoretests -ignoregenerated ./... 2>&1) || status=$?
+if [ "$status" -gt 1 ]; then # it could not look
+	echo "$dropped" >&2
+	exit "$status"
+fi
+while IFS= read -r finding; do
+	case $finding in
+	'' | *'//nolint:errcheck // '*) ;; # errcheck shows the line
+	*)
+		echo "$finding: the error is dropped (errcheck)"
+		failed=1
+		;;
+	esac
+done <<<"$dropped"
+exit "$failed"
