@@ -146,6 +146,8 @@ func (m *ClientModel) Offers(callID string) bool {
 }
 
 // Sample implements CallerModel.
+//
+//lint:ignore SA1019 sampling is deprecated since MCP 2026-07-28, and still how a client offers its model
 func (m *ClientModel) Sample(ctx context.Context, callID string, q *sdk.CreateMessageParams) (*sdk.CreateMessageResult, error) {
 	s := m.of.Load()
 	if s == nil {
