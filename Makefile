@@ -29,7 +29,7 @@ check: ## Formatting, go.mod, vet, and that gen/ is what the design says
 	@untracked=$$(git ls-files --others --exclude-standard -- gen examples/orders/gen); [ -z "$$untracked" ] || { echo "Commit the generated files:"; echo "$$untracked"; exit 1; }
 
 .PHONY: lint vuln
-lint: ## staticcheck and errcheck, not a part of make check yet (versions: tools/lint/go.mod); minutes the first time, then what has changed
+lint: ## staticcheck and errcheck (versions: tools/lint/go.mod), as in CI; minutes the first time, then what has changed
 	@GO=$(GO) scripts/lint.sh
 
 vuln: ## Known vulnerabilities in what we call (govulncheck): a finding fails; that its database cannot be reached is said, and does not

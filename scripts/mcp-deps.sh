@@ -11,7 +11,10 @@ fi
 if ! command -v npm >/dev/null; then
 	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 		echo "Installing Node.js and npm ..."
-		apt-get install -y -q nodejs npm >/dev/null || { apt-get update -q >/dev/null && apt-get install -y -q nodejs npm >/dev/null; }
+		apt-get install -y -q nodejs npm >/dev/null || { apt-get update -q >/dev/null && apt-get install -y -q nodejs npm >/dev/null; } || {
+			echo "npm cannot be installed here: the tests with real MCP clients and servers are skipped."
+			exit 0
+		}
 	else
 		echo "npm is missing: install Node.js 20 or newer with npm." >&2
 		exit 1

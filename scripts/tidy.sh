@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if "${GO:-go}" mod tidy -diff >"$log" 2>&1; then
+if timeout 300 "${GO:-go}" mod tidy -diff >"$log" 2>&1; then
 	exit 0
 fi
 cat "$log" >&2
