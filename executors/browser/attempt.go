@@ -29,7 +29,9 @@ type attempt struct {
 	release func()
 
 	begun       page.Mark
-	elements    int // of the page, when the target was last looked for
+	surfaces    *page.Surfaces // what the page told when it came to rest, until it is used
+	elements    int            // of the page, when the target was last looked for
+	ahead       *ahead         // a gate that is under way before the target is certain
 	loc         *located
 	recalled    *recollection
 	calmBy      time.Time // until when calm frames are waited for; zero while none was
@@ -38,7 +40,10 @@ type attempt struct {
 	shots       shots
 	rest        rest // what the pictures showed to be restless
 	before      *sight
-	knownErrors []string // those of the evidence from before the dispatch
+	needs       tool.Needs // of the evidence from before the dispatch
+	latest      *latest    // the look with which the settling ended
+	opaque      *bool      // whether only a picture can show a part of the page, as told when the action was armed
+	knownErrors []string   // those of the evidence from before the dispatch
 	resolved    bool
 	dispatched  bool
 	sent        page.Mark // immediately before the dispatch
@@ -68,6 +73,8 @@ type work struct {
 	byKey    bool
 	picked   string // the option that was clicked in a list of the page's own making
 	sure     bool   // the browser itself said that the action was delivered
+	plain    bool   // a field of the document itself was filled by nothing but keyboard input
+	focus    bool   // it got the focus for that
 
 	entry    int      // of the history, before it was travelled
 	staged   []string // files that may be chosen, at places that only this process writes to
@@ -142,9 +149,10 @@ func (a *attempt) resolveAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !ready {
+		if ready.Ready == "loading" {
 			return tool.Failf(tool.NotReady, "The page at %s was still being loaded after %s.", a.tab.Main().URL(), readyLimit)
 		}
+		a.surfaces = &ready
 		a.shoot(ctx)
 		switch {
 		case a.act.kind == kindFillForm:

@@ -2,8 +2,13 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
+	"flag"
 	"fmt"
+	"os"
 	"sort"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,16 +28,67 @@ func (s stages) median(name string) float64 {
 	return float64(d[len(d)/2].Microseconds()) / 1000
 }
 
+// wire counts what travels between toolsvc and the browser. It does not depend on how busy the machine is, as times do.
+type wire struct {
+	mu  sync.Mutex
+	all []devtools.Exchange
+}
+
+func (w *wire) hear(e devtools.Exchange) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, e)
+}
+
+// take returns what travelled since the last time, in the order in which it was sent, and the rounds: how often a command was sent while
+// none was under way.
+func (w *wire) take() (all []devtools.Exchange, rounds int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all, w.all = w.all, nil
+	sort.Slice(all, func(i, j int) bool { return all[i].Sent.Before(all[j].Sent) })
+	var free time.Time
+	for _, e := range all {
+		if e.Sent.After(free) {
+			rounds++
+		}
+		if e.Answered.After(free) {
+			free = e.Answered
+		}
+	}
+	return all, rounds
+}
+
+var traced = flag.Bool("trace", false, "print every command to the browser of the last attempt of a benchmark, with its times")
+
+// print shows what travelled, for reading.
+func (w *wire) print(b *testing.B, all []devtools.Exchange, laps []string) {
+	b.Helper()
+	for _, e := range all {
+		what := e.Method
+		var p struct{ Expression, FunctionDeclaration string }
+		if json.Unmarshal(e.Params, &p) == nil && p.Expression+p.FunctionDeclaration != "" {
+			what += " " + strings.Join(strings.Fields(clip(p.Expression+p.FunctionDeclaration, 160)), " ")
+		}
+		fmt.Fprintf(os.Stderr, "%7.2f %6.2f  %s\n", float64(e.Sent.Sub(all[0].Sent).Microseconds())/1000, float64(e.Answered.Sub(e.Sent).Microseconds())/1000, what)
+	}
+	fmt.Fprintln(os.Stderr, b.Name()+": "+strings.Join(laps, ", "))
+}
+
 func (s stages) attempt(b *testing.B, p *visit, src tool.Source, name string, args any, want tool.Effect) {
 	b.Helper()
 	ctx := context.Background()
 	call := p.call(name, args)
+	w := new(wire)
+	p.x.pool.sessions[p.run].tab.Session().Conn().Trace(w.hear)
 	start := time.Now()
 	last := start
+	var laps []string
 	lap := func(n string, err error) {
 		if err != nil {
 			b.Fatal(n, err)
 		}
+		laps = append(laps, fmt.Sprintf("%s until %.2f", n, float64(time.Since(start).Microseconds())/1000))
 		s[n] = append(s[n], time.Since(last))
 		last = time.Now()
 	}
@@ -51,9 +107,16 @@ func (s stages) attempt(b *testing.B, p *visit, src tool.Source, name string, ar
 	lap("after", err)
 	lap("close", att.Close())
 	s["total"] = append(s["total"], time.Since(start))
+	all, rounds := w.take()
+	s["commands"], s["rounds"] = append(s["commands"], time.Duration(len(all))*time.Millisecond), append(s["rounds"], time.Duration(rounds)*time.Millisecond)
+	if *traced && len(s["total"]) == 12 {
+		w.print(b, all, laps)
+	}
 }
 
 func (s stages) report(b *testing.B) {
+	b.ReportMetric(s.median("commands"), "commands")
+	b.ReportMetric(s.median("rounds"), "rounds")
 	for _, n := range []string{"resolve", "before", "dispatch", "settle", "after", "total"} {
 		b.ReportMetric(s.median(n), n+"-ms")
 	}

@@ -14,24 +14,32 @@ import (
 // arm starts the record of the action in every frame. In the target's frame it takes the last look at the point as well, where the
 // target is an element; elsewhere it lets no mouse event through. false means that the target is not there, or covered, any more.
 func (a *attempt) arm(ctx context.Context, mode string, guard bool) (bool, error) {
-	a.records = nil
+	a.records, a.opaque = nil, nil
 	var others []*page.Call
+	var opaque struct {
+		Opaque int `json:"opaque"`
+	}
 	for _, f := range a.tab.Frames() {
 		if a.loc == nil || f != a.loc.frame {
 			others = append(others, f.Start(ctx, "arm", map[string]any{"call": a.key, "mode": mode, "guard": guard, "block": guard && a.loc != nil}))
 		}
 	}
 	defer func() {
+		sum := opaque.Opaque
 		for _, c := range others {
-			_ = c.Into(ctx, nil) // a frame that went away needs no record
+			opaque.Opaque = 0
+			_ = c.Into(ctx, &opaque) // a frame that went away needs no record
+			sum += opaque.Opaque
 		}
+		only := sum > 0
+		a.opaque = &only
 	}()
 	if a.loc == nil {
 		return true, nil
 	}
 	in := map[string]any{"call": a.key, "mode": mode, "guard": guard, "id": a.loc.id}
 	if !guard {
-		return true, a.loc.frame.Eval(ctx, nil, "arm", in)
+		return true, a.loc.frame.Eval(ctx, &opaque, "arm", in)
 	}
 	if a.loc.seen {
 		var e *struct {
@@ -40,17 +48,18 @@ func (a *attempt) arm(ctx context.Context, mode string, guard bool) (bool, error
 		if err := a.loc.frame.Eval(ctx, &e, "at", a.loc.fx, a.loc.fy); err != nil || e == nil || e.ID != a.loc.id {
 			return false, err
 		}
-		return true, a.loc.frame.Eval(ctx, nil, "arm", in)
+		return true, a.loc.frame.Eval(ctx, &opaque, "arm", in)
 	}
 	var p *struct {
-		ID int     `json:"id"`
-		X  float64 `json:"x"`
-		Y  float64 `json:"y"`
+		ID     int     `json:"id"`
+		X      float64 `json:"x"`
+		Y      float64 `json:"y"`
+		Opaque int     `json:"opaque"`
 	}
 	if err := a.loc.frame.Eval(ctx, &p, "ready", in); err != nil || p == nil {
 		return false, err
 	}
-	a.loc.id, a.loc.fx, a.loc.fy = p.ID, p.X, p.Y
+	a.loc.id, a.loc.fx, a.loc.fy, opaque.Opaque = p.ID, p.X, p.Y, p.Opaque
 	again, err := a.lift(ctx, a.loc)
 	if again || errors.Is(err, errStale) {
 		return false, nil
@@ -157,8 +166,11 @@ func (a *attempt) mouse(ctx context.Context, button string, m page.Modifiers) er
 	return errStale
 }
 
-// stopped reports whether the guard stopped the click.
+// stopped reports whether the guard stopped the click. One that the target told of was not stopped.
 func (a *attempt) stopped(ctx context.Context) bool {
+	if a.tab.Heard(a.key, "click") {
+		return false
+	}
 	r := a.collect(ctx)
 	for _, x := range r {
 		if x.rep.Blocked > 0 && x.rep.Heard["click"] == 0 {
@@ -176,6 +188,11 @@ type fieldState struct {
 	Set     bool   `json:"set"`
 	Value   string `json:"value"`
 	Focused bool   `json:"focused"`
+	// Had: it had the focus before. Plain: it is in the document itself, not in a shadow tree. Held is what it holds, beside the text that was
+	// asked about.
+	Had   bool      `json:"had"`
+	Plain bool      `json:"plain"`
+	Held  *heldText `json:"held"`
 	// Editor: it belongs to an editor that draws its text itself, and knows its selection only by keys.
 	Editor bool `json:"editor"`
 }
@@ -185,6 +202,7 @@ func (a *attempt) typeText(ctx context.Context) error {
 	if a.loc.seen {
 		return a.typeSeen(ctx)
 	}
+	asked := a.loc.frame.Start(ctx, "holds", a.loc.id, a.act.text)
 	t, err := a.target(ctx)
 	if err != nil {
 		return err
@@ -194,8 +212,9 @@ func (a *attempt) typeText(ctx context.Context) error {
 	want := a.act.text
 	if a.act.append {
 		want = t.Value + a.act.text
+		asked = a.loc.frame.Start(ctx, "holds", a.loc.id, want)
 	}
-	same, err := a.holds(ctx, want)
+	same, err := held(ctx, asked)
 	if err != nil {
 		return err
 	}
@@ -206,17 +225,8 @@ func (a *attempt) typeText(ctx context.Context) error {
 		a.skipped = "The field held the text already, so nothing was typed."
 		return nil
 	}
-	if _, err := a.arm(ctx, "type", false); err != nil {
-		return err
-	}
-	if a.loc.frame.Session() != a.tab.Session() { // a field in another process gets the keyboard by a click
-		if err := a.tab.Click(ctx, a.loc.x, a.loc.y, "left", 0); err != nil {
-			return err
-		}
-	}
-	var s fieldState
-	a.sent, a.dispatched = a.tab.Mark(), true
-	if err := a.loc.frame.Eval(ctx, &s, "begin", a.loc.id, a.act.append); err != nil {
+	s, err := a.beginTyping(ctx, want)
+	if err != nil {
 		return err
 	}
 	switch s.Failure {
@@ -244,6 +254,25 @@ func (a *attempt) typeText(ctx context.Context) error {
 	return nil
 }
 
+// beginTyping arms, and readies the field for text. Where the page has no other frames, both are one step.
+func (a *attempt) beginTyping(ctx context.Context, want string) (s fieldState, err error) {
+	if len(a.tab.Frames()) == 1 {
+		a.records = nil
+		a.sent, a.dispatched = a.tab.Mark(), true
+		return s, a.loc.frame.Eval(ctx, &s, "beginArmed", map[string]any{"call": a.key, "mode": "type", "id": a.loc.id}, a.act.append, want)
+	}
+	if _, err := a.arm(ctx, "type", false); err != nil {
+		return s, err
+	}
+	if a.loc.frame.Session() != a.tab.Session() { // a field in another process gets the keyboard by a click
+		if err := a.tab.Click(ctx, a.loc.x, a.loc.y, "left", 0); err != nil {
+			return s, err
+		}
+	}
+	a.sent, a.dispatched = a.tab.Mark(), true
+	return s, a.loc.frame.Eval(ctx, &s, "begin", a.loc.id, a.act.append, want)
+}
+
 // refocus is how often a field is given the focus again that it lost before anything was typed.
 const refocus = 3
 
@@ -257,15 +286,17 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 	if s.Editor {
 		return a.enterEditor(ctx, s, want)
 	}
-	before, err := a.holds(ctx, want)
+	a.work.plain, a.work.focus = s.Plain && !a.loc.seen, !s.Had
+	before, err := a.readied(ctx, s, want)
 	if err != nil {
 		return err
 	}
 	for again := 0; again < refocus && !before.Focused; again++ { // a page that is starting up may move the focus on
-		if err := a.loc.frame.Eval(ctx, &s, "begin", a.loc.id, a.act.append); err != nil {
+		a.work.focus = true
+		if err := a.loc.frame.Eval(ctx, &s, "begin", a.loc.id, a.act.append, want); err != nil {
 			return err
 		}
-		if before, err = a.holds(ctx, want); err != nil {
+		if before, err = a.readied(ctx, s, want); err != nil {
 			return err
 		}
 	}
@@ -312,6 +343,15 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 		return err
 	}
 	return a.tab.TypeText(ctx, a.loc.frame, "", text)
+}
+
+// readied is what a field holds, and whether it has the focus, before anything is typed. One that has just been given the focus is asked
+// anew: a page may take it away at once.
+func (a *attempt) readied(ctx context.Context, s fieldState, want string) (heldText, error) {
+	if s.Had && s.Held != nil {
+		return *s.Held, nil
+	}
+	return a.holds(ctx, want)
 }
 
 // enterEditor replaces the text of an editor, or adds to its end, by the keys that editors know. Where the editor made something else of what was
@@ -368,7 +408,7 @@ func (a *attempt) typeSeen(ctx context.Context) error {
 	}
 	a.work.types = []string{"click", "keydown", "input"}
 	var s fieldState
-	if err := a.loc.frame.Eval(ctx, &s, "begin", a.loc.id, a.act.append); err == nil && s.Failure == "" {
+	if err := a.loc.frame.Eval(ctx, &s, "begin", a.loc.id, a.act.append, a.act.text); err == nil && s.Failure == "" {
 		if err := a.enter(ctx, s, a.act.text); err != nil {
 			return err
 		}
@@ -396,8 +436,13 @@ type heldText struct {
 }
 
 func (a *attempt) holds(ctx context.Context, text string) (heldText, error) {
+	return held(ctx, a.loc.frame.Start(ctx, "holds", a.loc.id, text))
+}
+
+// held waits for what a field says that it holds.
+func held(ctx context.Context, asked *page.Call) (heldText, error) {
 	var h *heldText
-	if err := a.loc.frame.Eval(ctx, &h, "holds", a.loc.id, text); err != nil {
+	if err := asked.Into(ctx, &h); err != nil {
 		return heldText{}, err
 	}
 	if h == nil {

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -198,16 +199,35 @@ func (a *attempt) target(ctx context.Context) (targetState, error) {
 	return t, err
 }
 
+// latest is the look with which an action's settling ended.
+type latest struct {
+	*sight
+	at time.Time
+}
+
+// latestLimit is how old that look may be to serve as the first evidence from after the action: the page came to rest immediately before it.
+const latestLimit = 50 * time.Millisecond
+
+// lookNow looks at the page, unless that has just been done.
+func (a *attempt) lookNow(ctx context.Context, needs tool.Needs) (*sight, error) {
+	l := a.latest
+	a.latest = nil
+	if l != nil && a.settled && time.Since(l.at) < latestLimit && reflect.DeepEqual(needs, a.needs) {
+		return l.sight, nil
+	}
+	return a.look(ctx, needs)
+}
+
 // Observe implements tool.Attempt.
 func (a *attempt) Observe(ctx context.Context, needs tool.Needs) (ev *tool.Evidence, err error) {
 	err = a.guard(ctx, func(ctx context.Context) error {
-		o, err := a.look(ctx, needs)
+		o, err := a.lookNow(ctx, needs)
 		if err != nil {
 			return err
 		}
 		a.concealed = a.concealed || o.target.Concealed
 		if !a.dispatched && !a.settled {
-			a.before, a.knownErrors = o, a.errorsSoFar(o)
+			a.before, a.needs, a.knownErrors = o, needs, a.errorsSoFar(o)
 		}
 		ev = a.evidence(o)
 		if art := a.picturedIn(ctx, o); art != nil {

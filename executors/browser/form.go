@@ -110,7 +110,8 @@ func (a *attempt) enterField(ctx context.Context, x *filling) error {
 	if err != nil || !in.dispatched {
 		return err
 	}
-	return in.await(ctx, fieldWait)
+	_, err = in.await(ctx, fieldWait)
+	return err
 }
 
 // fieldAction is what to do to a field of that state so that it holds the value; of no kind when the value is nothing that it takes. It is
@@ -147,7 +148,7 @@ func (a *attempt) settleForm(ctx context.Context) (tool.Outcome, error) {
 	a.facts = facts{Delivered: true}
 	effect, proof := tool.EffectNone, a.skipped
 	if a.skipped == "" {
-		if err := a.comeToRest(ctx); err != nil {
+		if _, err := a.comeToRest(ctx); err != nil {
 			return tool.Outcome{}, err
 		}
 		effect, proof = tool.EffectConfirmed, "The fields were filled in and read back."

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"toolsvc/executors/browser/match"
 	"toolsvc/executors/browser/page"
 	"toolsvc/tool"
 )
@@ -52,6 +53,43 @@ type frameOwner struct {
 	Name   string   `json:"name"`
 }
 
+// ahead is a gate that was begun while it was not yet certain that its element is the target. It only looks.
+type ahead struct {
+	frame *page.Frame
+	id    int
+	began time.Time
+	call  *page.Call
+}
+
+// aheadFresh is how long after its beginning the answer of such a gate is still taken: one that lay there for longer says too little of now.
+const aheadFresh = 100 * time.Millisecond
+
+// lookAhead begins the gate at the element that the DOM search would choose, while the source is still looking: two frames pass either way.
+// Whether it is the target the source alone decides; if it is another one, or if anything is in the way, the gate begins anew.
+func (a *attempt) lookAhead(ctx context.Context, dom []found) {
+	a.ahead = nil
+	if !a.act.gated() {
+		return
+	}
+	ch := a.decide(dom, false)
+	if ch.Verdict != match.Found || !dom[ch.Index].frame.IsMain() {
+		return
+	}
+	x := dom[ch.Index]
+	in := map[string]any{"id": x.ID, "pointer": true, "max": gateLimit.Milliseconds(), "ahead": true}
+	a.ahead = &ahead{frame: x.frame, id: x.ID, began: time.Now(), call: x.frame.Start(ctx, "gate", in)}
+}
+
+// begunGate is the gate at the target that was begun ahead, nil when there is none whose answer can be taken.
+func (a *attempt) begunGate(loc *located, pointer bool) *page.Call {
+	h := a.ahead
+	a.ahead = nil
+	if h == nil || !pointer || h.frame != loc.frame || h.id != loc.id || time.Since(h.began) > aheadFresh {
+		return nil
+	}
+	return h.call
+}
+
 // gate waits until the target can be acted on: in view, still, enabled, uncovered. errStale means that it must be found again.
 func (a *attempt) gate(ctx context.Context, loc *located, pointer bool) error {
 	for range maxDismissals + 1 {
@@ -60,7 +98,16 @@ func (a *attempt) gate(ctx context.Context, loc *located, pointer bool) error {
 		if loc.known != nil {
 			in["known"] = loc.known
 		}
-		if err := loc.frame.Eval(ctx, &g, "gate", in); err != nil {
+		begun := a.begunGate(loc, pointer)
+		if begun == nil {
+			begun = loc.frame.Start(ctx, "gate", in)
+		}
+		err := begun.Into(ctx, &g)
+		if err == nil && g.Failure == "later" {
+			g = gateAnswer{}
+			err = loc.frame.Eval(ctx, &g, "gate", in)
+		}
+		if err != nil {
 			if page.Moved(err) {
 				return errStale
 			}

@@ -108,7 +108,9 @@ func (a *attempt) ground(ctx context.Context, source tool.Source) (*located, err
 		return a.groundVision(ctx)
 	}
 	var s page.Surfaces
-	if err := a.tab.Main().Eval(ctx, &s, "surfaces"); err != nil && !page.Moved(err) {
+	if a.surfaces != nil {
+		s, a.surfaces = *a.surfaces, nil
+	} else if err := a.tab.Main().Eval(ctx, &s, "surfaces"); err != nil && !page.Moved(err) {
 		return nil, err
 	}
 	a.elements = s.Elements
@@ -372,6 +374,9 @@ func (a *attempt) viaAX(ctx context.Context, fd *finding) (*located, error) {
 			queries[i] = new(page.AXQuery)
 		}
 	}
+	if dom, err := fd.wait(ctx); err == nil { // Chromium answers with its next frame; the gate can count that one
+		a.lookAhead(ctx, dom)
+	}
 	var list []found
 	for i, f := range frames {
 		nodes, err := queries[i].Wait(ctx)
@@ -492,9 +497,8 @@ func (a *attempt) holders(ctx context.Context, f *page.Frame) ([]holder, error) 
 	return hs, nil
 }
 
-// pick applies the matching rules.
-func (a *attempt) pick(ctx context.Context, list []found, strict bool, where string) (*located, error) {
-	q := a.act.query()
+// decide applies the matching rules.
+func (a *attempt) decide(list []found, strict bool) match.Choice {
 	cs := make([]match.Candidate, len(list))
 	for i, x := range list {
 		c := match.Candidate{Names: x.Names, Role: x.Role, Interactive: x.Interactive, Clickable: x.Clickable, Visible: x.Visible}
@@ -506,7 +510,12 @@ func (a *attempt) pick(ctx context.Context, list []found, strict bool, where str
 		}
 		cs[i] = c
 	}
-	ch := match.Choose(q, cs, strict)
+	return match.Choose(a.act.query(), cs, strict)
+}
+
+// pick is the element that the matching rules choose, or why there is none.
+func (a *attempt) pick(ctx context.Context, list []found, strict bool, where string) (*located, error) {
+	ch := a.decide(list, strict)
 	switch ch.Verdict {
 	case match.Found:
 		x := list[ch.Index]

@@ -26,10 +26,14 @@ type rest struct {
 // style sheets, fields and media, which are watched without one.
 func (a *attempt) picture(ctx context.Context, hover bool) error {
 	opaque := a.x.opts.ComparePixels || a.loc != nil && a.loc.canvas
-	for _, f := range a.tab.Frames() {
-		var s page.Surfaces
-		if err := f.Eval(ctx, &s, "surfaces"); err == nil && s.Opaque > 0 {
-			opaque = true
+	if a.opaque != nil { // told when the action was armed, a moment ago
+		opaque, a.opaque = opaque || *a.opaque, nil
+	} else {
+		for _, f := range a.tab.Frames() {
+			var s page.Surfaces
+			if err := f.Eval(ctx, &s, "surfaces"); err == nil && s.Opaque > 0 {
+				opaque = true
+			}
 		}
 	}
 	a.facts.Opaque, a.rest = opaque, rest{}

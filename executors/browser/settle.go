@@ -31,6 +31,7 @@ const (
 type report struct {
 	Call      string         `json:"call"`
 	Heard     map[string]int `json:"heard"`
+	Elsewhere map[string]int `json:"elsewhere"` // heard by other elements than the target
 	Blocked   int            `json:"blocked"`
 	BlockedBy string         `json:"blockedBy"`
 	Mutations int            `json:"mutations"`
@@ -67,6 +68,14 @@ func (a *attempt) collect(ctx context.Context) []framed {
 		}
 	}
 	return a.remember(out)
+}
+
+// ask weighs the records that were given while waiting, or asks for them when none were.
+func (a *attempt) ask(ctx context.Context, reports []framed) facts {
+	if reports == nil {
+		reports = a.collect(ctx)
+	}
+	return a.weigh(reports)
 }
 
 // remember keeps the latest record of each frame, and adds those of frames whose document, with the record in it, has been replaced since.
@@ -158,17 +167,23 @@ func (a *attempt) watch(ctx context.Context) error {
 	if quick {
 		first = typeLook
 	}
-	listens := make(chan bool, 1)
-	go func() { listens <- a.listens(ctx) }()
-	if err := a.await(ctx, first); err != nil {
+	type answer struct {
+		types map[string]bool
+		known bool
+	}
+	listens := make(chan answer, 1)
+	go func() { types, known := a.listeners(ctx); listens <- answer{types, known} }()
+	reports, err := a.await(ctx, first)
+	if err != nil {
 		return err
 	}
 	a.facts.Watched = time.Since(a.sent.At)
-	a.facts = a.weigh(a.collect(ctx))
+	a.facts = a.ask(ctx, reports)
 	if err := a.compare(ctx); err != nil {
 		return err
 	}
-	a.facts.Listens = <-listens
+	l := <-listens
+	a.facts.Listens = !l.known || a.concerned(l.types)
 	if a.act.kind == kindUpload {
 		a.facts = a.weigh(a.collect(ctx))
 	}
@@ -191,15 +206,15 @@ func (a *attempt) watch(ctx context.Context) error {
 			return err
 		}
 	}
-	if a.facts.reacted() {
-		if err := a.comeToRest(ctx); err != nil {
+	if reports = nil; a.facts.reacted() {
+		if reports, err = a.comeToRest(ctx); err != nil {
 			return err
 		}
 	} else {
 		a.otherTab = a.changedElsewhere(ctx)
 	}
 	a.watched = true
-	a.facts = a.weigh(a.collect(ctx))
+	a.facts = a.ask(ctx, reports)
 	if a.facts.Unsure { // does it come again by itself?
 		wait := recurs
 		if a.doubtful && len(a.call.Args.Expectations()) == 0 { // nothing else will tell
@@ -227,11 +242,12 @@ func (a *attempt) watchLonger(ctx context.Context, until time.Duration) error {
 		if a.facts.Opaque {
 			step = min(until, time.Since(a.sent.At)+120*time.Millisecond)
 		}
-		if err := a.await(ctx, step); err != nil {
+		reports, err := a.await(ctx, step)
+		if err != nil {
 			return err
 		}
 		a.facts.Watched = time.Since(a.sent.At)
-		a.facts = a.weigh(a.collect(ctx))
+		a.facts = a.ask(ctx, reports)
 		if !a.facts.reacted() {
 			if err := a.compare(ctx); err != nil {
 				return err
@@ -244,8 +260,9 @@ func (a *attempt) watchLonger(ctx context.Context, until time.Duration) error {
 }
 
 // await waits for a reaction until first has passed since the dispatch, and then until it is at rest; or until something outside of
-// the page's own record tells of one.
-func (a *attempt) await(ctx context.Context, first time.Duration) error {
+// the page's own record tells of one. The record is returned where the page is a single frame and waited to the end; otherwise it is to be
+// asked for.
+func (a *attempt) await(ctx context.Context, first time.Duration) ([]framed, error) {
 	ctx2, cancel := context.WithTimeout(ctx, restLimit+first)
 	defer cancel()
 	frame := a.tab.Main()
@@ -256,14 +273,22 @@ func (a *attempt) await(ctx context.Context, first time.Duration) error {
 	frames := a.tab.Frames()
 	done, news := make(chan error, len(frames)), make(chan error, 1)
 	started := 0
+	var only *report
 	for _, f := range frames {
 		if f == frame || len(frames) <= 3 {
 			started++
-			go func() { done <- f.Eval(ctx2, nil, "settle", wait) }()
+			var into *report // each its own
+			go func() {
+				err := f.Eval(ctx2, &into, "settle", wait)
+				if len(frames) == 1 {
+					only = into
+				}
+				done <- err
+			}()
 		}
 	}
 	if started == 0 { // the target's frame is gone
-		return nil
+		return nil, nil
 	}
 	go func() {
 		news <- a.tab.AwaitNews(ctx2, a.sent, func(n page.News, rs []page.Request) bool {
@@ -276,7 +301,7 @@ func (a *attempt) await(ctx context.Context, first time.Duration) error {
 		case err = <-done:
 		case err = <-news:
 			if err == nil {
-				return nil
+				return nil, nil
 			}
 		}
 		if err != nil {
@@ -284,12 +309,14 @@ func (a *attempt) await(ctx context.Context, first time.Duration) error {
 		}
 	}
 	switch {
+	case err == nil && len(frames) == 1 && only != nil && only.Call == a.key && len(a.tab.Frames()) == 1:
+		return a.remember([]framed{{frames[0], *only}}), nil
 	case err == nil, page.Moved(err) && a.tab.Dead() == nil:
-		return nil
+		return nil, nil
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // a page that is busy with itself; the facts so far stand
-		return nil
+		return nil, nil
 	}
-	return err
+	return nil, err
 }
 
 // hold goes on watching for the given time, whatever happens.
@@ -305,8 +332,9 @@ func (a *attempt) hold(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// comeToRest waits until the reaction is complete: its requests answered, what it opened loaded, the DOM still.
-func (a *attempt) comeToRest(ctx context.Context) error {
+// comeToRest waits until the reaction is complete: its requests answered, what it opened loaded, the DOM still. It returns the page's record
+// as await does.
+func (a *attempt) comeToRest(ctx context.Context) ([]framed, error) {
 	end := time.Now().Add(restLimit)
 	if a.tab.Since(a.sent).Popups > 0 {
 		a.tab.AwaitWindows(ctx, a.sent, netLimit)
@@ -318,20 +346,18 @@ func (a *attempt) comeToRest(ctx context.Context) error {
 			err := a.tab.AwaitLoad(load, "", a.sent)
 			cancel()
 			if err != nil && ctx.Err() != nil {
-				return err
+				return nil, err
 			}
-			if _, err := a.tab.Ready(ctx, quietAfter, restLimit); err != nil {
-				return err
-			}
-			return nil
+			_, err = a.tab.Ready(ctx, quietAfter, restLimit)
+			return nil, err
 		}
 		if left := sendLimit - time.Since(a.sent.At); left > 0 && a.tab.Sending(a.sent) > 0 { // until it is answered, nothing that the page shows is final
 			if err := a.tab.AwaitAnswers(ctx, a.sent, left); err != nil {
-				return err
+				return nil, err
 			}
 			// What the answer changes comes with the next task.
-			if err := a.await(ctx, time.Since(a.sent.At)+30*time.Millisecond); err != nil {
-				return err
+			if _, err := a.await(ctx, time.Since(a.sent.At)+30*time.Millisecond); err != nil {
+				return nil, err
 			}
 			end = time.Now().Add(restLimit)
 			continue
@@ -340,17 +366,17 @@ func (a *attempt) comeToRest(ctx context.Context) error {
 			return a.await(ctx, 0)
 		}
 		if err := a.tab.AwaitQuiet(ctx, a.sent, min(netLimit, time.Until(end))); err != nil {
-			return err
+			return nil, err
 		}
 		// The answer is there; what it changes comes with the next task.
-		if err := a.await(ctx, time.Since(a.sent.At)+30*time.Millisecond); err != nil {
-			return err
+		if _, err := a.await(ctx, time.Since(a.sent.At)+30*time.Millisecond); err != nil {
+			return nil, err
 		}
 		if a.tab.Busy(a.sent) > 0 && time.Until(end) < restLimit-netLimit {
-			return nil
+			return nil, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // listened are the event types through which a page can react to an action.
@@ -370,8 +396,33 @@ func set(names ...string) map[string]bool {
 	return m
 }
 
-// listens reports whether anything of the page's listens to the action. Not knowing counts as yes.
-func (a *attempt) listens(ctx context.Context) bool {
+// concerned reports whether what listens to these types can have been told by what was done. Keyboard input into a field fires no event of the
+// focus where the field had it already; and no change or submission that the page's record does not have.
+func (a *attempt) concerned(types map[string]bool) bool {
+	if !a.work.plain || a.act.submit {
+		return len(types) > 0
+	}
+	for t := range types {
+		switch t {
+		case "focus", "focusin", "blur", "focusout":
+			if a.work.focus {
+				return true
+			}
+		case "change", "submit":
+			for _, r := range a.records {
+				if r.Heard[t]+r.Elsewhere[t] > 0 {
+					return true
+				}
+			}
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// listeners are the event types of the action that something of the page's listens to; known is false when that cannot be told.
+func (a *attempt) listeners(ctx context.Context) (found map[string]bool, known bool) {
 	types := listened[a.act.kind]
 	switch {
 	case a.act.ticks() || a.act.kind == kindDoubleClick:
@@ -379,7 +430,7 @@ func (a *attempt) listens(ctx context.Context) bool {
 	case a.act.kind == kindSelect || a.act.enters():
 		types = listened[kindType]
 	case a.act.kind == kindEvaluate || a.act.kind == kindUpload:
-		return true // it may have started anything
+		return nil, false // it may have started anything
 	}
 	frame, x, y := a.tab.Main(), -1.0, -1.0
 	if a.loc != nil {
@@ -388,16 +439,17 @@ func (a *attempt) listens(ctx context.Context) bool {
 	if a.work.byKey || a.act.enters() {
 		x, y = -1, -1
 	}
-	yes, err := frame.Listens(ctx, x, y, types)
-	return yes || err != nil
+	found, err := frame.Listeners(ctx, x, y, types)
+	return found, err == nil
 }
 
 // outcome makes the result of an action.
 func (a *attempt) outcome(ctx context.Context, effect tool.Effect, changed bool, proof string) (tool.Outcome, error) {
-	o, err := a.look(ctx, tool.Needs{})
+	o, err := a.look(ctx, a.needs)
 	if err != nil {
 		return tool.Outcome{}, err
 	}
+	a.latest = &latest{sight: o, at: time.Now()}
 	on := a.acted()
 	t := o.target
 	tabs, files, dialogs := a.openedTabs(ctx), a.saved(ctx), a.dialogsSince()

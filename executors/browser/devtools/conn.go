@@ -39,6 +39,23 @@ type Conn struct {
 	sessions map[target.SessionID]*Session
 	lost     chan struct{}
 	lostWhy  error
+	trace    func(Exchange)
+}
+
+// Exchange is a command and its answer, as [Conn.Trace] tells of it.
+type Exchange struct {
+	Method string
+	Params []byte // JSON
+	// Sent and Answered are when it was written and when its answer was read.
+	Sent, Answered time.Time
+}
+
+// Trace has f told of every command that is answered from now on, until it is given nil; for measurements. f must not wait, nor ask the
+// connection anything.
+func (c *Conn) Trace(f func(Exchange)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.trace = f
 }
 
 // reply is the answer that a command waits for.
@@ -47,6 +64,7 @@ type reply struct {
 	done    chan struct{}
 	msg     *cdproto.Message
 	err     error
+	sent    Exchange // filled in only while traced
 }
 
 // Dial connects to the browser's own endpoint, ws://127.0.0.1:PORT/devtools/browser/ID.
@@ -139,6 +157,10 @@ func (c *Conn) answer(msg *cdproto.Message) {
 		r.msg = msg
 		close(r.done)
 		delete(c.pending, msg.ID)
+		if c.trace != nil && r.sent.Method != "" {
+			r.sent.Answered = time.Now()
+			c.trace(r.sent)
+		}
 	}
 }
 
@@ -212,6 +234,9 @@ func (c *Conn) send(s *Session, method string, params any) *reply {
 	c.next++
 	id := c.next
 	c.pending[id] = r
+	if c.trace != nil {
+		r.sent = Exchange{Method: method, Params: text, Sent: time.Now()}
+	}
 	c.mu.Unlock()
 	if err := c.ws.Write(context.Background(), &cdproto.Message{ID: id, SessionID: s.ID, Method: cdproto.MethodType(method), Params: text}); err != nil {
 		c.end(fmt.Errorf("%w: %v", ErrLost, err))

@@ -13,33 +13,38 @@ import (
 // maxAncestors bounds how far up listeners are looked for.
 const maxAncestors = 40
 
-// Listens reports whether the page listens to one of the event types on the node, on anything above it, or on the window. Our own
+// Listeners are those of the event types that the page listens to on the node, on anything above it, or on the window. Our own
 // listeners live in another world and are not counted. The node is the one at the point (in the frame's own viewport); a negative point means
 // the one that has the focus.
-func (f *Frame) Listens(ctx context.Context, x, y float64, types map[string]bool) (bool, error) {
-	return f.listens(ctx, chain(x, y), types)
+func (f *Frame) Listeners(ctx context.Context, x, y float64, types map[string]bool) (map[string]bool, error) {
+	return f.listeners(ctx, chain(x, y), types)
 }
 
 // ListensAbove reports whether anything above the element that has the focus listens to one of the event types, but not the element itself.
+// Not knowing counts as yes.
 func (f *Frame) ListensAbove(ctx context.Context, types map[string]bool) (bool, error) {
-	return f.listens(ctx, chain(-1, -1)+".slice(1)", types)
+	found, err := f.listeners(ctx, chain(-1, -1)+".slice(1)", types)
+	return len(found) > 0 || err != nil, err
 }
 
-func (f *Frame) listens(ctx context.Context, chain string, types map[string]bool) (bool, error) {
+func (f *Frame) listeners(ctx context.Context, chain string, types map[string]bool) (map[string]bool, error) {
 	f.tab.mu.Lock()
 	main, s := f.main, f.session
 	f.tab.mu.Unlock()
 	// The chain is collected without touching anything of the page's: a function of our own text, run in the page's world because
 	// listeners are only told to the world that they belong to.
 	r, err := devtools.Call(ctx, s, runtime.Evaluate, runtime.EvaluateParams{ContextID: main, ObjectGroup: "toolsvc-listeners", Expression: chain})
-	if err != nil || r.Result == nil || r.Result.ObjectID == "" {
-		return true, err // not knowing counts as yes: then the watch is long
+	if err != nil {
+		return nil, err
+	}
+	if r.Result == nil || r.Result.ObjectID == "" {
+		return nil, ErrNavigated
 	}
 	defer devtools.Start(s, runtime.ReleaseObjectGroup, runtime.ReleaseObjectGroupParams{ObjectGroup: "toolsvc-listeners"})
 	own := true
 	props, err := devtools.Call(ctx, s, runtime.GetProperties, runtime.GetPropertiesParams{ObjectID: r.Result.ObjectID, OwnProperties: &own})
 	if err != nil {
-		return true, err
+		return nil, err
 	}
 	var sent []*devtools.Pending[domdebugger.GetEventListenersResult]
 	for _, p := range props.Result {
@@ -47,14 +52,16 @@ func (f *Frame) listens(ctx context.Context, chain string, types map[string]bool
 			sent = append(sent, devtools.Start(s, domdebugger.GetEventListeners, domdebugger.GetEventListenersParams{ObjectID: p.Value.ObjectID}))
 		}
 	}
-	found := false
+	found := map[string]bool{}
 	for _, p := range sent {
 		r, err := p.Wait(ctx)
 		if err != nil {
-			return true, err
+			return nil, err
 		}
 		for _, l := range r.Listeners {
-			found = found || types[l.Type]
+			if types[l.Type] {
+				found[l.Type] = true
+			}
 		}
 	}
 	return found, nil

@@ -135,9 +135,9 @@ func (t *Tab) AwaitNews(ctx context.Context, m Mark, cond func(News, []Request) 
 	return t.await(ctx, func() bool { rs, _ := t.caused(m); return cond(t.since(m), rs) })
 }
 
-// Ready waits until the page can be acted on: loaded, its requests answered, its DOM at rest. It is bounded by max; false says that the
-// page had not even been parsed by then.
-func (t *Tab) Ready(ctx context.Context, quiet, max time.Duration) (bool, error) {
+// Ready waits until the page can be acted on: loaded, its requests answered, its DOM at rest. It is bounded by max. The page had not even been
+// parsed by then where the surfaces' Ready is "loading".
+func (t *Tab) Ready(ctx context.Context, quiet, max time.Duration) (Surfaces, error) {
 	end := time.Now().Add(max)
 	for {
 		left := time.Until(end)
@@ -146,25 +146,18 @@ func (t *Tab) Ready(ctx context.Context, quiet, max time.Duration) (bool, error)
 		}
 		// A page whose last picture never comes is not waited for to the end: the requests of a load get a part of the time only.
 		if err := t.AwaitQuiet(ctx, Mark{}, min(left, max/2)); err != nil {
-			return false, err
+			return Surfaces{}, err
 		}
-		var rested bool
-		err := t.Main().Eval(ctx, &rested, "rest", quiet.Milliseconds(), max.Milliseconds()/4)
+		var s Surfaces
+		err := t.Main().Eval(ctx, &s, "rested", quiet.Milliseconds(), max.Milliseconds()/4)
 		if Moved(err) && time.Now().Before(end) && t.Dead() == nil && ctx.Err() == nil {
 			continue
 		}
 		if err != nil {
-			return false, err
-		}
-		var s Surfaces
-		if err := t.Main().Eval(ctx, &s, "surfaces"); err != nil {
-			if Moved(err) && time.Now().Before(end) && t.Dead() == nil && ctx.Err() == nil {
-				continue
-			}
-			return false, err
+			return Surfaces{}, err
 		}
 		if s.Ready != "loading" || time.Now().After(end) {
-			return s.Ready != "loading", nil
+			return s, nil
 		}
 	}
 }

@@ -81,8 +81,26 @@ function closedHosts() {
 // index or by one comparison an element; a list of them in one query it compares with every element.
 function union(root, selectors) {
   const out = new Set();
-  for (const s of selectors) for (const e of root.querySelectorAll(s)) out.add(e);
+  for (const s of selectors) for (const e of listed(root, s)) out.add(e);
   return out;
+}
+
+// listed is what a simple selector matches under a root. For whole trees it is kept for as long as no element comes or goes, and no attribute
+// changes that such a selector names: on a large page looking is most of the time that a look takes.
+let lists = new WeakMap(), listsShape = -1;
+const listedAttrs = new Set();
+function listed(root, selector) {
+  if (root.nodeType === 1) return root.querySelectorAll(selector);
+  flush();
+  if (listsShape !== seen.shape) { lists = new WeakMap(); listsShape = seen.shape; }
+  let m = lists.get(root);
+  if (!m) lists.set(root, m = new Map());
+  let list = m.get(selector);
+  if (!list) {
+    for (const a of selector.matchAll(/\[([\w-]+)/g)) listedAttrs.add(a[1]);
+    m.set(selector, list = root.querySelectorAll(selector));
+  }
+  return list;
 }
 function unionAll(selectors) {
   const out = [];

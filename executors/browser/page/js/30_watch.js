@@ -2,7 +2,7 @@
 // the moment of an action it is known which parts change by themselves.
 
 const now = () => performance.now();
-const seen = {started: now(), batches: 0, records: 0, last: 0, lastInput: -1e9, loaded: 0, scrolls: 0, alone: -1e9}; // last: the latest change that is not noise; alone: the latest that neither input nor loading caused
+const seen = {started: now(), batches: 0, records: 0, shape: 0, last: 0, lastInput: -1e9, loaded: 0, scrolls: 0, alone: -1e9}; // last: the latest change that is not noise; shape: changes of what simple selectors match; alone: the latest that neither input nor loading caused
 const history = new WeakMap(); // node → signature → {n, start, last, gap}: how often, and when, something changed there by itself
 const waiting = new Set();     // callbacks after each batch of mutations
 const watched = new WeakSet();
@@ -39,10 +39,18 @@ function observeRoot(root) {
   observer.observe(root, {subtree: true, childList: true, attributes: true, characterData: true, attributeOldValue: true, characterDataOldValue: true});
 }
 
+// reshapes reports whether a change may change what a simple selector matches.
+const isElement = n => n.nodeType === 1;
+const reshapes = r => r.type === 'attributes' ? listedAttrs.has(r.attributeName) : r.type === 'childList' && ([...r.addedNodes].some(isElement) || [...r.removedNodes].some(isElement));
+
+// flush takes in the changes that the browser has not told of yet.
+function flush() { const records = observer.takeRecords(); if (records.length) batch(records); }
+
 function batch(records) {
   const t = now();
   seen.batches++;
   seen.records += records.length;
+  if (records.some(reshapes)) seen.shape++;
   const own = t - seen.lastInput < 400 || !seen.loaded || t - seen.loaded < 150; // what input or loading causes is not the page's own doing
   let noise = !own;
   for (const r of records) {

@@ -345,20 +345,19 @@ function stateNow() {
   return {form, media, storage, style, url: location.href, layer, scroll: armed && armed.scrolled ? 1 : 0};
 }
 
-// arm starts the record of an action.
+// arm starts the record of an action, and tells how much of the page only a picture can show.
 function arm(o) {
   armed = null;
   armed = new Armed(o);
   armed.base.scroll = 0;
-  return armed.base;
+  return {opaque: surfaces().opaque};
 }
 
 // ready takes the last look at the point and arms in one go. It answers nothing when the element is not there, or covered, any more.
 function ready(o) {
   const p = aim(o.id);
   if (!p || !stillMeant(alive(element(o.id)))) return null; // its texts are another's by now
-  arm(o);
-  return p;
+  return {...p, ...arm(o)};
 }
 
 // disarm ends the guard; the record stays.

@@ -337,6 +337,8 @@ function surfaces() {
   }
   return {...surfacesNow, busy: document.readyState !== 'complete' || !still(400) || !!document.querySelector('[aria-busy=true]'), ready: document.readyState, age: t - seen.started};
 }
+// rested is rest, and what surfaces tells then.
+const rested = async (quiet, max) => { await rest(quiet, max); return surfaces(); };
 // asked forgets what surfaces found, because hosts were asked since.
 const asked = () => { surfacesNow = null; };
 

@@ -120,9 +120,8 @@ function coverOf(hit, e) {
   return {words: describe(scope) + (scope !== layer ? '' : !name(scope) && norm(scope.textContent) ? ` (“${clip(norm(textOf(scope)), 80)}”)` : ''), kind, close, control: close ? describe(element(close)) : ''};
 }
 
-// scroll brings the element into view where it is not, and reports whether it had to.
-function scroll(e) {
-  e = stand(e);
+// outside reports whether the middle of the element is out of view.
+function outside(e) {
   const b = boxOf(e);
   const cx = b.x + b.w / 2, cy = b.y + b.h / 2;
   let clipped = cx < 0 || cy < 0 || cx > innerWidth || cy > innerHeight;
@@ -131,6 +130,13 @@ function scroll(e) {
     if (/(auto|scroll|hidden|clip)/.test(st.overflow + st.overflowX + st.overflowY)) { const r = p.getBoundingClientRect(); clipped = cx < r.left || cx > r.right || cy < r.top || cy > r.bottom; }
     if (st.position === 'fixed') break;
   }
+  return clipped;
+}
+
+// scroll brings the element into view where it is not, and reports whether it had to.
+function scroll(e) {
+  e = stand(e);
+  const clipped = outside(e);
   if (clipped || window !== top) e.scrollIntoView({block: clipped ? 'center' : 'nearest', inline: clipped ? 'center' : 'nearest', behavior: 'instant'});
   return clipped;
 }
@@ -161,12 +167,15 @@ class Pulse {
 }
 
 // gate waits until the element can be acted on, and returns where; or what stands in the way.
-// o: {id, pointer: a point is needed, known: {box, at} from an earlier look, max ms}
+// o: {id, pointer: a point is needed, known: {box, at} from an earlier look, max ms, ahead}
+// ahead: it is not certain yet that the element is meant. Then nothing is scrolled, and whatever is not as it should be is answered with
+// 'later': a look that may scroll and wait has to follow.
 async function gate(o) {
   let e = alive(element(o.id));
   if (!e || !e.isConnected) return {failure: 'stale'};
+  if (o.ahead && (window !== top || outside(stand(e)))) return {failure: 'later'};
   const end = now() + o.max;
-  let scrolled = scroll(e), box = boxOf(e), since = now(), moved = false, replaced = 0, centred = false, at = 0;
+  let scrolled = !o.ahead && scroll(e), box = boxOf(e), since = now(), moved = false, replaced = 0, centred = false, at = 0;
   const pulse = new Pulse();
   if (scrolled) await frame();
   // An earlier look at the same box, at least a frame ago, on a page where nothing has changed or moves: then it is still already.
@@ -187,6 +196,10 @@ async function gate(o) {
     }
     const late = now() >= end && !moved && !replaced && !rides; // hardly a frame was drawn, and in none of them did it move
     if ((pulse.still(rides) || late) && visible(stand(e))) {
+      if (o.ahead) {
+        const p = enabled(e) ? pointOn(e) : {};
+        return p.x === undefined ? {failure: 'later'} : {id: number(keep(e)), x: p.x, y: p.y, box: p.box, words: describe(e), moved, ms: now() - since};
+      }
       if (!enabled(e)) { const lacks = lacking(e); if (now() - since >= (o.patience || 0) * (lacks.length ? 1 : 4)) return {failure: 'disabled', lacking: lacks, words: describe(e)}; }
       else if (!o.pointer) break;
       else {

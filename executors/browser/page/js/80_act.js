@@ -1,7 +1,16 @@
 // What actions need from inside of the page: focus, selection, values.
 
-// ready brings the focus into a field and selects what an insertion shall replace. It says how the text is to be put in.
-function begin(id, append) {
+// beginArmed arms, and then begins at once.
+function beginArmed(o, append, want) { arm(o); return begin(o.id, append, want); }
+
+// begin brings the focus into a field and selects what an insertion shall replace. It says how the text is to be put in, whether the field
+// had the focus already, whether it is in the document itself (plain), where all events of it are heard, and what it holds (held, beside the
+// wanted text).
+function begin(id, append, want) {
+  const e = alive(element(id)), had = deepActive() === e, s = focusField(id, append);
+  return {...s, had, plain: !!e && e.getRootNode() === document, held: typeof want === 'string' ? holds(id, want) : null};
+}
+function focusField(id, append) {
   const e = alive(element(id));
   if (!e || !e.isConnected) return {failure: 'stale'};
   const kind = e.tagName === 'INPUT' ? e.type : e.isContentEditable ? 'contenteditable' : e.tagName.toLowerCase();
