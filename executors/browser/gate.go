@@ -77,7 +77,7 @@ func (a *attempt) lookAhead(ctx context.Context, dom []found) {
 	}
 	x := dom[ch.Index]
 	in := map[string]any{"id": x.ID, "pointer": true, "max": gateLimit.Milliseconds(), "ahead": true}
-	a.ahead = &ahead{frame: x.frame, id: x.ID, began: time.Now(), call: x.frame.Start(ctx, "gate", in)}
+	a.ahead = &ahead{frame: x.frame, id: x.ID, began: time.Now(), call: x.frame.Start(ctx, "gateAhead", in)}
 }
 
 // begunGate is the gate at the target that was begun ahead, nil when there is none whose answer can be taken.

@@ -100,6 +100,8 @@ type domQuery struct {
 	Ref      int    `json:"ref,omitempty"`
 	// Options asks for the options of closed lists as well.
 	Options bool `json:"options,omitempty"`
+	// Ahead has the gate begun at what is found, of so many milliseconds at most; 0 has not.
+	Ahead int64 `json:"ahead,omitempty"`
 }
 
 // ground finds the target by the plan's source, waiting for one that is late. It changes nothing.
@@ -122,14 +124,16 @@ func (a *attempt) ground(ctx context.Context, source tool.Source) (*located, err
 	end := time.Now().Add(a.patience(s))
 	lastAX := time.Time{}
 	for {
-		dom := a.startFind(ctx)
+		dom := a.startFind(ctx, a.act.gated())
 		var loc *located
 		var err error
 		if source == tool.SourceAX && time.Since(lastAX) >= axAgain {
 			lastAX = time.Now()
 			loc, err = a.viaAX(ctx, dom)
 		} else if source != tool.SourceAX {
-			loc, err = a.viaDOM(ctx, dom)
+			if loc, err = a.viaDOM(ctx, dom); err == nil {
+				a.lookAhead(ctx, dom.list)
+			}
 		} else {
 			err = missing("accessibility tree", a.act, "name")
 		}
@@ -219,8 +223,8 @@ type finding struct {
 	err    error
 }
 
-// startFind starts the search in the DOM.
-func (a *attempt) startFind(ctx context.Context) *finding {
+// startFind starts the search in the DOM, and with ahead the gate at what it finds.
+func (a *attempt) startFind(ctx context.Context, ahead bool) *finding {
 	t := a.act.target
 	fd := &finding{query: domQuery{Name: str(t.Name), Selector: str(t.Selector), Near: str(t.Near), Within: str(t.Within), Role: str(t.Role), Options: str(t.Role) == "option"}}
 	if t.Nth != nil {
@@ -234,6 +238,9 @@ func (a *attempt) startFind(ctx context.Context) *finding {
 			return fd
 		}
 		frames, fd.query = []*page.Frame{frame}, domQuery{Ref: n}
+	}
+	if ahead {
+		fd.query.Ahead = gateLimit.Milliseconds()
 	}
 	for _, f := range frames {
 		fd.frames = append(fd.frames, f)

@@ -127,7 +127,7 @@ func (a *attempt) findFirst(ctx context.Context) (*located, error) {
 
 // described reports whether the description leads to something, certain or not, right now.
 func (a *attempt) described(ctx context.Context) bool {
-	loc, err := a.viaDOM(ctx, a.startFind(ctx))
+	loc, err := a.viaDOM(ctx, a.startFind(ctx, false))
 	return err == nil && loc != nil || ambiguous(err)
 }
 
@@ -164,7 +164,7 @@ func oneOf(c *comparison) string {
 
 // tellApart chooses among equals the one that was verified, when it is as it was and the others are clearly not.
 func (a *attempt) tellApart(ctx context.Context, failed *tool.Failed) (*located, error) {
-	equals, err := a.startFind(ctx).wait(ctx)
+	equals, err := a.startFind(ctx, false).wait(ctx)
 	if err != nil {
 		return nil, failed
 	}

@@ -302,7 +302,7 @@ function merge(list, wanted) {
 }
 const sameText = (a, b) => tight(name(a) || a.textContent) === tight(name(b) || b.textContent) || tight(a.innerText) === tight(b.innerText); // the second leaves hidden parts out
 
-// find answers a query: {name, selector, ref, near, within, nth}. A broken selector is an error.
+// find answers a query: {name, selector, ref, near, within, nth, ahead: begin the gates, of so many ms at most}. A broken selector is an error.
 function find(q) {
   const parts = q.within && q.name && !q.selector && !q.ref ? scopes(q.within) : [];
   let list = parts.length ? gather(q, parts) : null;
@@ -320,7 +320,9 @@ function find(q) {
   }
   list = list.slice(0, q.within ? MAX_GATHERED : Math.max(MAX_FOUND, (q.nth || 0) + 1));
   const found = list.map(e => candidate(e, q, near));
-  return {total, found: found.some(f => f.visible) ? found.filter(f => f.visible || q.selector || q.ref) : found};
+  const told = found.some(f => f.visible) ? found.filter(f => f.visible || q.selector || q.ref) : found;
+  if (q.ahead) beginGates(told, q.ahead);
+  return {total, found: told};
 }
 
 // surfaces tells what a DOM search cannot see into, and how busy the page is. What was found is good for a moment, as long as nothing changes.

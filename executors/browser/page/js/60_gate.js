@@ -218,6 +218,24 @@ async function gate(o) {
   return {id: number(keep(e)), x: 0, y: 0, box, words: describe(e), moved, ms: now() - since};
 }
 
+// begun are the gates that a search began at what it found, so that the frames that pass until it is decided count. Each is told once.
+const begun = new Map(), BEGUN_FRESH = 100, MAX_BEGUN = 3;
+function beginGates(found, max) {
+  begun.clear();
+  if (window !== top || found.length > MAX_BEGUN) return;
+  for (const f of found) {
+    const g = {at: now(), answer: gate({id: f.id, pointer: true, max, ahead: true})};
+    g.answer.catch(() => {}); // told to whoever asks
+    begun.set(f.id, g);
+  }
+}
+// gateAhead is the gate that was begun at an element, or one that begins now.
+function gateAhead(o) {
+  const g = begun.get(o.id);
+  begun.clear();
+  return g && now() - g.at < BEGUN_FRESH ? g.answer : gate(o);
+}
+
 // aim is the last look before the dispatch: the point again, at this very moment.
 function aim(id) {
   const e = alive(element(id));
