@@ -59,7 +59,7 @@ func (w *wire) take() (all []devtools.Exchange, rounds int) {
 	return all, rounds
 }
 
-var traced = flag.Bool("trace", false, "print every command to the browser of the last attempt of a benchmark, with its times")
+var traced = flag.Bool("trace", false, "print every command to the browser of the twelfth attempt of each benchmark, with its times")
 
 // print shows what travelled, for reading.
 func (w *wire) print(b *testing.B, all []devtools.Exchange, laps []string) {
