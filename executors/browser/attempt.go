@@ -47,6 +47,7 @@ type attempt struct {
 	resolved    bool
 	dispatched  bool
 	sent        page.Mark // immediately before the dispatch
+	taken       time.Time // when the browser said that the page has taken it; zero where it does not say so
 	skipped     string    // why nothing had to be dispatched
 	work        work
 	facts       facts

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"toolsvc/executors/browser/page"
@@ -116,6 +117,7 @@ func (a *attempt) activate(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	a.sent, a.dispatched = a.tab.Mark(), true
+	defer func() { a.taken = time.Now() }()
 	return true, a.tab.Press(ctx, a.loc.frame, key)
 }
 
@@ -151,6 +153,7 @@ func (a *attempt) mouse(ctx context.Context, button string, m page.Modifiers) er
 			if err := send(ctx, a.loc.x, a.loc.y, button, m); err != nil {
 				return err
 			}
+			a.taken = time.Now()
 			if !a.stopped(ctx) {
 				return nil
 			}
@@ -489,6 +492,7 @@ func (a *attempt) press(ctx context.Context) error {
 		return err
 	}
 	a.sent, a.dispatched = a.tab.Mark(), true
+	defer func() { a.taken = time.Now() }()
 	return a.tab.Press(ctx, frame, key)
 }
 

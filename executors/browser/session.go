@@ -70,7 +70,7 @@ type pool struct {
 	keeper   *guard.Process // through which the browser connects; nil when it is unguarded
 	conn     *devtools.Conn
 	sessions map[string]*session
-	saving   sync.WaitGroup
+	saving   saves
 	closed   bool
 	counts   counts
 }
@@ -506,11 +506,20 @@ func sameCheckpoint(a, b checkpoint) bool {
 	return true
 }
 
+// saves are the checkpoints that are being taken. Other than with a WaitGroup, one may begin while somebody waits: it begins after that.
+type saves struct{ mu sync.RWMutex }
+
+// Wait waits for those that have begun.
+func (s *saves) Wait() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+}
+
 // saveSoon takes a checkpoint without anyone waiting for it.
 func (p *pool) saveSoon(s *session) {
-	p.saving.Add(1)
+	p.saving.mu.RLock()
 	go func() {
-		defer p.saving.Done()
+		defer p.saving.mu.RUnlock()
 		p.save(context.Background(), s)
 	}()
 }

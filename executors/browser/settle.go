@@ -160,6 +160,14 @@ func (a *attempt) settleAction(ctx context.Context) (tool.Outcome, error) {
 	return a.outcome(ctx, effect, changed, proof)
 }
 
+// since is how long ago the page took what was dispatched: a busy machine delivers it late, and a reaction has its time from then.
+func (a *attempt) since() time.Duration {
+	if a.taken.After(a.sent.At) {
+		return time.Since(a.taken)
+	}
+	return time.Since(a.sent.At)
+}
+
 // watch fills in the facts.
 func (a *attempt) watch(ctx context.Context) error {
 	first := firstLook
@@ -177,7 +185,7 @@ func (a *attempt) watch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.facts.Watched = time.Since(a.sent.At)
+	a.facts.Watched = a.since()
 	a.facts = a.ask(ctx, reports)
 	if err := a.compare(ctx); err != nil {
 		return err
@@ -228,7 +236,7 @@ func (a *attempt) watch(ctx context.Context) error {
 		if a.facts.Unsure && a.facts.Mutations <= was.Mutations && a.facts.Requests <= was.Requests {
 			a.facts.Unsure = false // it did not: it was the reaction
 		} else if !a.facts.reacted() {
-			a.facts.Watched = time.Since(a.sent.At)
+			a.facts.Watched = a.since()
 		}
 	}
 	return nil
@@ -240,13 +248,13 @@ func (a *attempt) watchLonger(ctx context.Context, until time.Duration) error {
 	for {
 		step := until
 		if a.facts.Opaque {
-			step = min(until, time.Since(a.sent.At)+120*time.Millisecond)
+			step = min(until, a.since()+120*time.Millisecond)
 		}
 		reports, err := a.await(ctx, step)
 		if err != nil {
 			return err
 		}
-		a.facts.Watched = time.Since(a.sent.At)
+		a.facts.Watched = a.since()
 		a.facts = a.ask(ctx, reports)
 		if !a.facts.reacted() {
 			if err := a.compare(ctx); err != nil {
@@ -269,7 +277,7 @@ func (a *attempt) await(ctx context.Context, first time.Duration) ([]framed, err
 	if a.loc != nil {
 		frame = a.loc.frame
 	}
-	wait := map[string]any{"first": max(0, first-time.Since(a.sent.At)).Milliseconds(), "quiet": quietAfter.Milliseconds(), "max": (restLimit).Milliseconds()}
+	wait := map[string]any{"first": max(0, first-a.since()).Milliseconds(), "quiet": quietAfter.Milliseconds(), "max": (restLimit).Milliseconds()}
 	frames := a.tab.Frames()
 	done, news := make(chan error, len(frames)), make(chan error, 1)
 	started := 0
@@ -369,7 +377,7 @@ func (a *attempt) comeToRest(ctx context.Context) ([]framed, error) {
 			return nil, err
 		}
 		// The answer is there; what it changes comes with the next task.
-		if _, err := a.await(ctx, time.Since(a.sent.At)+30*time.Millisecond); err != nil {
+		if _, err := a.await(ctx, a.since()+30*time.Millisecond); err != nil {
 			return nil, err
 		}
 		if a.tab.Busy(a.sent) > 0 && time.Until(end) < restLimit-netLimit {
