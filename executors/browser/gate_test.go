@@ -147,12 +147,16 @@ func TestFrameThatIsLoadedAgainAndAgain(t *testing.T) {
 // TestFrameThatNeverRestsIsLeftAlone: an action in it would be lost, so nothing is dispatched, and that is said in time.
 func TestFrameThatNeverRestsIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<iframe id=f src="/in" title=Player></iframe><script>setInterval(()=>{f.src=f.src},150)</script>`, func(m *http.ServeMux) {
+	p := open(t, `<iframe id=f src="/in" title=Player></iframe><script>let loads=0;f.onload=()=>loads++;setInterval(()=>{f.src=f.src},150)</script>`, func(m *http.ServeMux) {
 		m.HandleFunc("GET /in", serve(`<button onclick="top.n=(top.n||0)+1">Play</button>`))
 	})
+	p.truth(`new Promise(r=>{const w=setInterval(()=>{if(loads>2){clearInterval(w);r()}},5)})`) // before, nobody can know
 	d := p.do("click", clickOn("Play"))
+	if d.err == nil {
+		t.Fatalf("%+v, clicked %s times", d.out, p.truth("window.n"))
+	}
 	f := tool.AsFailed(d.err)
-	if d.err == nil || f.Dispatched || f.Failure != tool.Stale && f.Failure != tool.NotReady && f.Failure != tool.TargetNotFound || p.truth("window.n") != "undefined" {
+	if f.Dispatched || f.Failure != tool.Stale && f.Failure != tool.NotReady && f.Failure != tool.TargetNotFound || p.truth("window.n") != "undefined" {
 		t.Errorf("%+v (%v), clicked %s times", d.out, d.err, p.truth("window.n"))
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 
 	"toolsvc/executors/browser/devtools"
+	"toolsvc/executors/browser/page"
 	gen "toolsvc/gen/toolsets/browser"
 	"toolsvc/tool"
 )
@@ -223,7 +224,10 @@ func (p *visit) truth(expr string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	yes := true
-	r, err := devtools.Call(ctx, s.tab.Session(), runtime.Evaluate, runtime.EvaluateParams{Expression: "String(" + expr + ")", ReturnByValue: &yes, AwaitPromise: &yes})
+	r, err := devtools.Call(ctx, s.tab.Session(), runtime.Evaluate, runtime.EvaluateParams{Expression: "Promise.resolve(" + expr + ").then(String)", ReturnByValue: &yes, AwaitPromise: &yes})
+	for page.Moved(err) && !strings.Contains(expr, "location.href=") { // asked while one document replaced the other
+		r, err = devtools.Call(ctx, s.tab.Session(), runtime.Evaluate, runtime.EvaluateParams{Expression: "Promise.resolve(" + expr + ").then(String)", ReturnByValue: &yes, AwaitPromise: &yes})
+	}
 	if err != nil {
 		p.t.Fatal(err)
 	}
