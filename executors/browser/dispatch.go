@@ -316,15 +316,26 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 	if s.Kind == "contenteditable" && strings.Contains(text, "\n") { // the caret is not where a key would go on, after paragraphs were put in
 		body, key = text, ""
 	}
-	if err := a.tab.TypeText(ctx, a.loc.frame, body, key); err != nil {
-		return err
-	}
-	after, err := a.holds(ctx, want)
-	if err != nil {
-		if page.Moved(err) { // typing took the page away
-			return nil
+	var after heldText
+	for again := 0; ; again++ {
+		if err := a.tab.TypeText(ctx, a.loc.frame, body, key); err != nil {
+			return err
 		}
-		return err
+		if after, err = held(ctx, a.loc.frame.Start(ctx, "typed", a.loc.id, want)); err != nil {
+			if page.Moved(err) { // typing took the page away
+				return nil
+			}
+			return err
+		}
+		if after.Strays == 0 {
+			break
+		}
+		if again == refocus || a.act.append && after.Hash != before.Hash {
+			return a.kept()
+		}
+		if err := a.loc.frame.Eval(ctx, nil, "begin", a.loc.id, a.act.append); err != nil {
+			return err
+		}
 	}
 	refused := after.Hash == before.Hash
 	if refused && before.Focused && !after.Focused {
@@ -348,6 +359,12 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 	return a.tab.TypeText(ctx, a.loc.frame, "", text)
 }
 
+// kept says that what was typed was kept from something else that took the focus again and again.
+func (a *attempt) kept() error {
+	return &tool.Failed{Failure: tool.WrongTarget, Dispatched: true, What: a.loc.words,
+		Message: fmt.Sprintf("While the text was typed, the focus went from %s to something else again and again. Nothing was typed into that.", a.loc.words)}
+}
+
 // readied is what a field holds, and whether it has the focus, before anything is typed. One that has just been given the focus is asked
 // anew: a page may take it away at once.
 func (a *attempt) readied(ctx context.Context, s fieldState, want string) (heldText, error) {
@@ -366,24 +383,40 @@ func (a *attempt) enterEditor(ctx context.Context, s fieldState, want string) er
 	} else if s.Value == "" {
 		keys = nil
 	}
-	for _, k := range keys {
-		key, err := page.ParseKey(k)
-		if err != nil {
+	for again := 0; ; again++ {
+		for _, k := range keys {
+			key, err := page.ParseKey(k)
+			if err != nil {
+				return err
+			}
+			if err := a.tab.Press(ctx, a.loc.frame, key); err != nil {
+				return err
+			}
+		}
+		if a.act.text != "" {
+			if err := a.tab.TypeText(ctx, a.loc.frame, a.act.text, ""); err != nil {
+				return err
+			}
+		}
+		var typed struct {
+			Is     bool `json:"is"`
+			Strays int  `json:"strays"`
+		}
+		if err := a.loc.frame.Eval(ctx, &typed, "editorTyped", a.loc.id, want, 300); err != nil || typed.Is {
 			return err
 		}
-		if err := a.tab.Press(ctx, a.loc.frame, key); err != nil {
+		if typed.Strays == 0 {
+			break
+		}
+		if again == refocus {
+			return a.kept()
+		}
+		if err := a.loc.frame.Eval(ctx, nil, "begin", a.loc.id, a.act.append); err != nil {
 			return err
 		}
 	}
 	if a.act.text == "" {
 		return nil
-	}
-	if err := a.tab.TypeText(ctx, a.loc.frame, a.act.text, ""); err != nil {
-		return err
-	}
-	var is bool
-	if err := a.loc.frame.Eval(ctx, &is, "editorHolds", a.loc.id, want, 300); err != nil || is {
-		return err
 	}
 	all, err := page.ParseKey("Control+a")
 	if err != nil {
@@ -430,6 +463,7 @@ func (a *attempt) typeSeen(ctx context.Context) error {
 
 // heldText is what a field says of its text without telling it.
 type heldText struct {
+	Strays int  `json:"strays"` // events that were kept from something else while the field was typed into
 	Same   bool `json:"same"`
 	Empty  bool `json:"empty"`
 	Length int  `json:"length"`

@@ -251,3 +251,20 @@ func TestStolenFocusIsTakenBack(t *testing.T) {
 		t.Errorf("the field holds %q, the other one %q", p.truth("n.value"), p.truth("q.value"))
 	}
 }
+
+// TestTextIsKeptFromWhatTakesTheFocus: the page moves the focus on after the last look at it, and before the first key. What is typed into
+// the wrong field cannot be taken back, so no key reaches it.
+func TestTextIsKeptFromWhatTakesTheFocus(t *testing.T) {
+	t.Parallel()
+	const other = `<label>Note <input id=a value=old></label><input id=other aria-label=Search oninput="window.stray=1" onkeydown="window.stray=1">`
+	p := open(t, other+`<script>let once=true;a.focus();a.addEventListener('select',()=>{if(once){once=false;other.focus()}})</script>`)
+	p.do("type", typing("Note", "new")).must(t, tool.EffectConfirmed)
+	if got := p.truth("a.value+'/'+other.value+'/'+window.stray"); got != "new//undefined" {
+		t.Errorf("the fields hold %q", got)
+	}
+	p = open(t, other+`<script>a.addEventListener('focus',()=>Promise.resolve().then(()=>other.focus()))</script>`)
+	d := p.do("type", typing("Note", "new"))
+	if got := p.truth("a.value+'/'+other.value+'/'+window.stray"); got != "old//undefined" || d.err == nil || tool.AsFailed(d.err).Failure != tool.WrongTarget {
+		t.Errorf("%v; the fields hold %q", d.err, got)
+	}
+}

@@ -6,6 +6,9 @@
 
 let armed = null;
 
+// entries are the events by which text gets into a field.
+const entries = new Set(['keydown', 'keypress', 'beforeinput']);
+
 const COSMETIC_CLASS = /(^|[-_])(focus(ed|-visible|-within|-ring)?|hover(ed|ing)?|press(ed|ing)?|touch(ed)?|ripple\w*|waves?\w*|ink|mouse-?\w*|keyboard-?\w*)$/i;
 const COSMETIC_ATTR = /^(tabindex|data-(focus\w*|hover\w*|press\w*|focus-visible-added|headlessui-\w*))$/i;
 const RIPPLE = /(ripple|wave|ink)/i;
@@ -69,8 +72,15 @@ class Armed {
     this.moves = 0;
     this.restless = this.at - seen.alone < 10000 || this.at - (seen.loaded || seen.started) < 3000; // a page that changes by itself, or may not have shown yet that it does
     this.held = 0;
+    this.entry = 0;               // since when keyboard input may reach el only; 0 while it may go anywhere
+    this.strays = 0;              // what was kept from something else meanwhile
     if (this.el) keep(this.el);
   }
+
+  // typeOnlyInto has keyboard input reach nothing but the field from now on: a page may move the focus on between the last look and the first key.
+  // It ends by itself when nobody ends it.
+  typeOnlyInto(e) { if (this.mode === 'type' && this.el === e) { this.entry = now(); this.strays = 0; } }
+  typedAll() { this.entry = 0; return this.strays; }
 
   meant(path) {
     const e = this.el;
@@ -107,6 +117,12 @@ class Armed {
     if (this.withheld && guarded.has(e.type)) {
       e.stopImmediatePropagation();
       e.preventDefault();
+      return;
+    }
+    if (this.entry && entries.has(e.type) && now() - this.entry < 5000 && !this.meant(path)) {
+      e.stopImmediatePropagation();
+      e.preventDefault();
+      this.strays++;
       return;
     }
     this.noteFiles(e, path[0]);

@@ -8,6 +8,7 @@ function beginArmed(o, append, want) { arm(o); return begin(o.id, append, want);
 // wanted text).
 function begin(id, append, want) {
   const e = alive(element(id)), had = deepActive() === e, s = focusField(id, append);
+  if (armed && e && !s.failure) armed.typeOnlyInto(e);
   return {...s, had, plain: !!e && e.getRootNode() === document, held: typeof want === 'string' ? holds(id, want) : null};
 }
 function focusField(id, append) {
@@ -41,6 +42,11 @@ function holds(id, text) {
 
 // editorHolds resolves to whether an editor comes to hold the text, within max ms: it draws its lines with the next frame.
 const editorHolds = (id, text, max) => until(() => { const e = alive(element(id)); return !!e && fieldText(e) === text; }, max);
+
+// typed is holds after typing, and editorTyped editorHolds: with how many events were kept from something else that had got the focus.
+const endEntry = () => armed ? armed.typedAll() : 0;
+function typed(id, text) { const strays = endEntry(), h = holds(id, text); return h && {...h, strays}; }
+async function editorTyped(id, text, max) { const strays = endEntry(); return {strays, is: !strays && await editorHolds(id, text, max)}; }
 
 // pasteText gives a field text as a paste does.
 function pasteText(id, text) {
