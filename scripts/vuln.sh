@@ -4,6 +4,7 @@
 # VULN_REQUIRED=1 it is 1. A finding is 3.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/offline.sh
 db=${GOVULNDB:-https://vuln.go.dev}
 
 unreachable() {
@@ -20,7 +21,7 @@ trap 'rm -f "$log"' EXIT
 status=0
 "${GO:-go}" tool -modfile=tools/lint/go.mod govulncheck "${@:-./...}" >"$log" 2>&1 || status=$?
 cat "$log"
-if [ "$status" -ne 0 ] && [ "$status" -ne 3 ] && grep -qE 'no such host|connection refused|i/o timeout|fetching vulnerabilities|Client.Timeout|403 Forbidden|network is unreachable' "$log"; then
+if [ "$status" -ne 0 ] && [ "$status" -ne 3 ] && offline "$log"; then
 	unreachable "see above"
 fi
 exit "$status"

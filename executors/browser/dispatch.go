@@ -327,10 +327,10 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 			}
 			return err
 		}
-		if after.Strays == 0 {
+		if after.Strays == 0 || after.Took > 0 { // of what the field took something may have come already, such as the move of the focus
 			break
 		}
-		if again == refocus || a.act.append && after.Hash != before.Hash {
+		if again == refocus {
 			return a.kept()
 		}
 		if err := a.loc.frame.Eval(ctx, nil, "begin", a.loc.id, a.act.append); err != nil {
@@ -339,6 +339,9 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 	}
 	refused := after.Hash == before.Hash
 	if refused && before.Focused && !after.Focused {
+		if after.Strays > 0 {
+			return a.kept()
+		}
 		return &tool.Failed{Failure: tool.WrongTarget, Dispatched: true, What: a.loc.words,
 			Message: fmt.Sprintf("While the text was typed, the focus went from %s to something else, which may have taken it.", a.loc.words)}
 	}
@@ -359,10 +362,10 @@ func (a *attempt) enter(ctx context.Context, s fieldState, want string) error {
 	return a.tab.TypeText(ctx, a.loc.frame, "", text)
 }
 
-// kept says that what was typed was kept from something else that took the focus again and again.
+// kept says that what was typed was kept from something else that had taken the focus.
 func (a *attempt) kept() error {
 	return &tool.Failed{Failure: tool.WrongTarget, Dispatched: true, What: a.loc.words,
-		Message: fmt.Sprintf("While the text was typed, the focus went from %s to something else again and again. Nothing was typed into that.", a.loc.words)}
+		Message: fmt.Sprintf("While the text was typed, the focus went from %s to something else. The text was kept from that.", a.loc.words)}
 }
 
 // readied is what a field holds, and whether it has the focus, before anything is typed. One that has just been given the focus is asked
@@ -401,6 +404,7 @@ func (a *attempt) enterEditor(ctx context.Context, s fieldState, want string) er
 		var typed struct {
 			Is     bool `json:"is"`
 			Strays int  `json:"strays"`
+			Text   int  `json:"text"`
 		}
 		if err := a.loc.frame.Eval(ctx, &typed, "editorTyped", a.loc.id, want, 300); err != nil || typed.Is {
 			return err
@@ -408,7 +412,7 @@ func (a *attempt) enterEditor(ctx context.Context, s fieldState, want string) er
 		if typed.Strays == 0 {
 			break
 		}
-		if again == refocus {
+		if again == refocus || a.act.append && typed.Text > 0 { // text that is there would be added twice
 			return a.kept()
 		}
 		if err := a.loc.frame.Eval(ctx, nil, "begin", a.loc.id, a.act.append); err != nil {
@@ -463,7 +467,9 @@ func (a *attempt) typeSeen(ctx context.Context) error {
 
 // heldText is what a field says of its text without telling it.
 type heldText struct {
-	Strays int  `json:"strays"` // events that were kept from something else while the field was typed into
+	// Strays are the events that were kept from something else while the field was typed into, and Took those that it took.
+	Strays int  `json:"strays"`
+	Took   int  `json:"took"`
 	Same   bool `json:"same"`
 	Empty  bool `json:"empty"`
 	Length int  `json:"length"`

@@ -268,3 +268,15 @@ func TestTextIsKeptFromWhatTakesTheFocus(t *testing.T) {
 		t.Errorf("%v; the fields hold %q", d.err, got)
 	}
 }
+
+// TestTextIsNotTypedAgainAfterAReaction: what the field took moved the focus on. The last key, which goes to what has it then, is kept from that;
+// and nothing is typed a second time.
+func TestTextIsNotTypedAgainAfterAReaction(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<input id=a aria-label=Note><input id=other aria-label=Search onkeydown="window.stray=1"><script>
+		window.inputs=0;a.oninput=()=>{inputs++;other.focus()}</script>`)
+	p.do("type", typing("Note", "new"))
+	if got := p.truth("inputs+'/'+other.value+'/'+window.stray"); got != "1//undefined" {
+		t.Errorf("inputs, other field, keys in it: %q", got)
+	}
+}

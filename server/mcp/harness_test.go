@@ -8,6 +8,7 @@ import (
 	"iter"
 	"log/slog"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -52,6 +53,15 @@ func verified(req tool.Request, result string) *tool.Result {
 	return &tool.Result{CallID: req.CallID, RunID: req.RunID, Tool: req.Tool, Result: json.RawMessage(result),
 		Verification: &tool.Verification{Verdict: tool.VerdictSuccess, Confidence: 1, Threshold: 0.7, Explanation: "The page reacted.", Evidence: tool.EvidenceRefs{After: digest}},
 		Attempts:     []tool.AttemptRecord{{Number: 1, Source: tool.SourceAX}}}
+}
+
+// titled is a click's verified result whose page has what was said for its title.
+func titled(req tool.Request, said []string) *tool.Result {
+	text, err := json.Marshal(map[string]any{"url": "http://127.0.0.1/", "title": strings.Join(said, ", "), "changed": true})
+	if err != nil {
+		panic(err)
+	}
+	return verified(req, string(text))
 }
 
 func (r *runs) Call(ctx context.Context, req tool.Request, lang string) (*tool.Result, error) {

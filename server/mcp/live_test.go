@@ -28,11 +28,7 @@ func asksTheUser(s **Surface) func(context.Context, tool.Request) *tool.Result {
 			}
 			said = append(said, fmt.Sprint(res.Action, " ", res.Content[field]))
 		}
-		text, err := json.Marshal(map[string]any{"url": "http://127.0.0.1/", "title": strings.Join(said, ", "), "changed": true})
-		if err != nil {
-			panic(err)
-		}
-		return verified(req, string(text))
+		return titled(req, said)
 	}
 }
 

@@ -41,11 +41,7 @@ func asksTheModel(s **Surface) func(context.Context, tool.Request) *tool.Result 
 			}
 			said = append(said, res.Model+": "+res.Content.(*sdk.TextContent).Text)
 		}
-		text, err := json.Marshal(map[string]any{"url": "http://127.0.0.1/", "title": strings.Join(said, ", "), "changed": true})
-		if err != nil {
-			panic(err)
-		}
-		return verified(req, string(text))
+		return titled(req, said)
 	}
 }
 

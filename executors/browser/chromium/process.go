@@ -155,7 +155,7 @@ func start(ctx context.Context, o Options) (*Process, error) {
 		_ = cmd.Wait() // how a browser ends is of no interest; that it ended is
 		close(p.exited)
 	}()
-	p.Started = startTime(p.PID)
+	p.Started = StartTime(p.PID)
 	if err := p.record(); err != nil { // before it listens, so that one whose starter is killed meanwhile is found, and ended
 		return nil, errors.Join(err, p.End())
 	}
@@ -212,7 +212,7 @@ func (p *Process) await(ctx context.Context, o Options) error {
 
 // Running reports whether this very process still runs.
 func (p *Process) Running() bool {
-	return p.PID > 1 && p.Started != "" && startTime(p.PID) == p.Started
+	return p.PID > 1 && p.Started != "" && StartTime(p.PID) == p.Started
 }
 
 // Guarded reports whether it was started with these further flags.
@@ -276,11 +276,9 @@ func (p *Process) awaitEnd(limit time.Duration) bool {
 	return true
 }
 
-// StartTime tells one process from a later one of the same number: when it was started, in a form to compare; "" when there is none.
-func StartTime(pid int) string { return startTime(pid) }
-
-// startTime is the start of a process in clock ticks since boot (field 22 of /proc/PID/stat), "" when there is none or it is a zombie.
-func startTime(pid int) string {
+// StartTime is the start of a process in clock ticks since boot (field 22 of /proc/PID/stat), "" when there is none or it is a zombie. With
+// the number it names a process: a number alone may be given to another one.
+func StartTime(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return ""

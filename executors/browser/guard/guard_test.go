@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"toolsvc/executors/browser/chromium"
 	"toolsvc/executors/browser/guard/guardtest"
 )
 
@@ -252,7 +253,7 @@ func TestProcess(t *testing.T) {
 	dir := t.TempDir()
 	vault := guardtest.StartVault(t)
 	browser := filepath.Join(dir, "chromium.json")
-	record, err := json.Marshal(map[string]any{"pid": os.Getpid(), "started": startTime(os.Getpid()), "port": vault.Port})
+	record, err := json.Marshal(map[string]any{"pid": os.Getpid(), "started": chromium.StartTime(os.Getpid()), "port": vault.Port})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"toolsvc/executors/browser/chromium"
 )
 
 // Process is a running proxy.
@@ -103,7 +105,7 @@ func run() error {
 		case err := <-failed:
 			return err
 		case <-tick.C:
-			if b := browserOf(s.Browser); b.Started != "" && startTime(b.PID) == b.Started {
+			if b := browserOf(s.Browser); b.Started != "" && chromium.StartTime(b.PID) == b.Started {
 				last = time.Now()
 			}
 		}
@@ -183,7 +185,7 @@ func start(ctx context.Context, file string, s setup) (*Process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	p := &Process{PID: cmd.Process.Pid, Started: startTime(cmd.Process.Pid), Policy: s.Policy.Digest(), file: file, exited: make(chan struct{})}
+	p := &Process{PID: cmd.Process.Pid, Started: chromium.StartTime(cmd.Process.Pid), Policy: s.Policy.Digest(), file: file, exited: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait() // that it ended is enough
 		close(p.exited)
@@ -239,7 +241,7 @@ func (p *Process) Running() bool {
 			return true
 		}
 	}
-	return p.PID > 1 && p.Started != "" && startTime(p.PID) == p.Started
+	return p.PID > 1 && p.Started != "" && chromium.StartTime(p.PID) == p.Started
 }
 
 // End ends the process. Its record stays, so that the next one listens where the browser expects it.
@@ -270,18 +272,4 @@ func (p *Process) End() error {
 func (p *Process) Flags() []string {
 	return []string{fmt.Sprintf("--proxy-server=socks5://127.0.0.1:%d", p.Port), "--proxy-bypass-list=<-loopback>",
 		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp"}
-}
-
-// startTime is the start of a process in clock ticks since boot (field 22 of /proc/PID/stat), "" when there is none or it is a zombie.
-func startTime(pid int) string {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return ""
-	}
-	_, rest, ok := strings.Cut(string(text), ") ") // the second field may hold anything but this
-	fields := strings.Fields(rest)
-	if !ok || len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
-		return ""
-	}
-	return fields[19]
 }

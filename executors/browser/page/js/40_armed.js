@@ -74,13 +74,14 @@ class Armed {
     this.held = 0;
     this.entry = 0;               // since when keyboard input may reach el only; 0 while it may go anywhere
     this.strays = 0;              // what was kept from something else meanwhile
+    this.took = {};               // what el took of it, by type
     if (this.el) keep(this.el);
   }
 
   // typeOnlyInto has keyboard input reach nothing but the field from now on: a page may move the focus on between the last look and the first key.
   // It ends by itself when nobody ends it.
-  typeOnlyInto(e) { if (this.mode === 'type' && this.el === e) { this.entry = now(); this.strays = 0; } }
-  typedAll() { this.entry = 0; return this.strays; }
+  typeOnlyInto(e) { if (this.mode === 'type' && this.el === e) { this.entry = now(); this.strays = 0; this.took = {}; } }
+  typedAll() { this.entry = 0; return {strays: this.strays, took: Object.values(this.took).reduce((a, b) => a + b, 0), text: this.took.beforeinput || 0}; }
 
   meant(path) {
     const e = this.el;
@@ -119,11 +120,14 @@ class Armed {
       e.preventDefault();
       return;
     }
-    if (this.entry && entries.has(e.type) && now() - this.entry < 5000 && !this.meant(path)) {
-      e.stopImmediatePropagation();
-      e.preventDefault();
-      this.strays++;
-      return;
+    if (this.entry && entries.has(e.type) && now() - this.entry < 5000) {
+      if (!this.meant(path)) {
+        e.stopImmediatePropagation();
+        e.preventDefault();
+        this.strays++;
+        return;
+      }
+      this.took[e.type] = (this.took[e.type] || 0) + 1;
     }
     this.noteFiles(e, path[0]);
     const mine = this.down || this.meant(path);

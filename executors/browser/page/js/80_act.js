@@ -43,10 +43,11 @@ function holds(id, text) {
 // editorHolds resolves to whether an editor comes to hold the text, within max ms: it draws its lines with the next frame.
 const editorHolds = (id, text, max) => until(() => { const e = alive(element(id)); return !!e && fieldText(e) === text; }, max);
 
-// typed is holds after typing, and editorTyped editorHolds: with how many events were kept from something else that had got the focus.
-const endEntry = () => armed ? armed.typedAll() : 0;
-function typed(id, text) { const strays = endEntry(), h = holds(id, text); return h && {...h, strays}; }
-async function editorTyped(id, text, max) { const strays = endEntry(); return {strays, is: !strays && await editorHolds(id, text, max)}; }
+// typed is holds after typing, and editorTyped editorHolds: with how many events were kept from something else that had got the focus (strays),
+// and how many the field took, in all (took) and of text (text).
+const endEntry = () => armed ? armed.typedAll() : {strays: 0, took: 0, text: 0};
+function typed(id, text) { const n = endEntry(), h = holds(id, text); return h && {...h, ...n}; }
+async function editorTyped(id, text, max) { const n = endEntry(); return {...n, is: !n.strays && await editorHolds(id, text, max)}; }
 
 // pasteText gives a field text as a paste does.
 function pasteText(id, text) {
