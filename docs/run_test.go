@@ -140,8 +140,9 @@ func (h *host) scene(t *testing.T, page string) *scene {
 
 // fresh gives the scene a state directory of its own, and so a Temporal and a browser of its own, and leaves out the given server.
 func (s *scene) fresh(name string) {
-	s.state = filepath.Join(filepath.Dir(s.dir), "state-"+name)
-	s.Cleanup(func() { endBrowser(s.T, s.state) })
+	state := filepath.Join(filepath.Dir(s.dir), "state-"+name)
+	s.state = state // which may be another one by the end
+	s.Cleanup(func() { endBrowser(s.T, state) })
 }
 
 // endBrowser ends the Chromium that a command has left running, so that the next one finds its tabs.
@@ -789,8 +790,11 @@ func (s *scene) post(u snippet, id, name, payload string) {
 	}
 	defer res.Body.Close() //nolint:errcheck // it was read
 	var got tool.Result
-	if err := json.NewDecoder(res.Body).Decode(&got); err != nil || !got.OK() {
-		s.Errorf("%s: %s %s: %v\n%+v\n%+v", u.at(), name, payload, err, got.Error, got.Verification)
+	if err := json.NewDecoder(res.Body).Decode(&got); err != nil {
+		s.Errorf("%s: %s %s: %v", u.at(), name, payload, err)
+	} else if !got.OK() {
+		text, _ := json.MarshalIndent(got, "", "  ") // it was made of JSON
+		s.Errorf("%s: %s %s\n%s", u.at(), name, payload, text)
 	}
 }
 

@@ -2,6 +2,8 @@ package browser
 
 import (
 	"context"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -42,6 +44,62 @@ func TestStorageSurvivesACrash(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The browser is gone when the run's tab is asked for, which shows only by the first command's answer: another one is started, for nothing was done.
+func TestBrowserLostWhileTheTabIsMade(t *testing.T) {
+	t.Parallel()
+	x := durable(t, tempDir(t))
+	p := openIn(t, x, counter)
+	conn, err := devtools.Dial(t.Context(), strings.Replace(x.pool.proc.URL(), x.pool.proc.Address(), endsAtTheFirstCommand(t, x.pool.proc.Address()), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.pool.mu.Lock()
+	x.pool.conn = conn
+	delete(x.pool.sessions, p.run)
+	x.pool.mu.Unlock()
+	p.do("click", clickOn("Play")).must(t, tool.EffectConfirmed)
+	select {
+	case <-conn.Lost():
+	default:
+		t.Error("the connection that fails was not used")
+	}
+}
+
+// endsAtTheFirstCommand leads to a browser until something is asked of it.
+func endsAtTheFirstCommand(t *testing.T, browser string) (address string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() }) // it took its one connection
+	go func() {
+		client, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer client.Close() //nolint:errcheck // that is what it is here for
+		server, err := net.Dial("tcp", browser)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer server.Close()       //nolint:errcheck // nothing was asked of it
+		go io.Copy(client, server) //nolint:errcheck // ends with either side
+		text := make([]byte, 4096)
+		n, err := client.Read(text) // the handshake
+		if err == nil {
+			_, err = server.Write(text[:n])
+		}
+		if err == nil {
+			_, err = client.Read(text)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	return l.Addr().String()
 }
 
 // The tab dies after the dispatch: what the action did is not known, and looking at the page that was opened again does not tell.

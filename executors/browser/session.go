@@ -75,24 +75,17 @@ type pool struct {
 	counts   counts
 }
 
-// acquire returns the run's session, starting or rebuilding what is missing. release must be called when it is not used any more.
+// acquire returns the run's session, starting or rebuilding what is missing. release must be called when it is not used any more. A browser that
+// ends meanwhile is started again, once: nothing was done in it for the call that waits.
 func (p *pool) acquire(ctx context.Context, run string) (s *session, release func(), err error) {
 	p.starting.Lock()
 	defer p.starting.Unlock()
-	if err := p.browser(ctx); err != nil {
+	s, err = p.session(ctx, run)
+	if errors.Is(err, devtools.ErrLost) && ctx.Err() == nil {
+		s, err = p.session(ctx, run)
+	}
+	if err != nil {
 		return nil, nil, err
-	}
-	p.mu.Lock()
-	s = p.sessions[run]
-	p.mu.Unlock()
-	if s != nil && s.tab.Dead() != nil && !p.fallBack(ctx, s) {
-		p.drop(ctx, s)
-		s = nil
-	}
-	if s == nil {
-		if s, err = p.open(ctx, run); err != nil {
-			return nil, nil, err
-		}
 	}
 	p.mu.Lock()
 	p.sessions[run] = s
@@ -106,6 +99,24 @@ func (p *pool) acquire(ctx context.Context, run string) (s *session, release fun
 		p.mu.Unlock()
 		p.marks.touch(run)
 	}, nil
+}
+
+// session returns the run's session. The caller holds starting.
+func (p *pool) session(ctx context.Context, run string) (*session, error) {
+	if err := p.browser(ctx); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	s := p.sessions[run]
+	p.mu.Unlock()
+	if s != nil && s.tab.Dead() != nil && !p.fallBack(ctx, s) {
+		p.drop(ctx, s)
+		s = nil
+	}
+	if s != nil {
+		return s, nil
+	}
+	return p.open(ctx, run)
 }
 
 // closeIdle gives up the sessions that were not used for long. Their runs find their pages again by their checkpoints.
