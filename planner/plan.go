@@ -25,7 +25,7 @@ type Plan struct {
 	Names map[string]string `yaml:"names"`
 	// Language of the narration, unless the command says otherwise.
 	Language string `yaml:"language"`
-	// Vars are replaced where "${name}" stands in arguments and expectations.
+	// Vars are replaced where "${name}" stands in arguments, expectations, goals, instructions and conditions; "$${" stands for "${" there.
 	Vars map[string]string `yaml:"vars"`
 	// Policy bounds the run.
 	Policy tool.Policy `yaml:"policy"`
@@ -194,8 +194,7 @@ func (p *Plan) Requests(vars map[string]string) ([]tool.Request, error) {
 			args["expect"] = expect
 		}
 		if len(f.unknown) > 0 {
-			errs = append(errs, fmt.Errorf("line %d, step %d (%s): unknown variable %s; the plan knows %s", s.line, i+1, s.Tool,
-				strings.Join(f.unknown, ", "), strings.Join(slices.Sorted(maps.Keys(all)), ", ")))
+			errs = append(errs, fmt.Errorf("line %d, step %d (%s): %w", s.line, i+1, s.Tool, f.err()))
 			continue
 		}
 		text, err := json.Marshal(args)
@@ -208,22 +207,38 @@ func (p *Plan) Requests(vars map[string]string) ([]tool.Request, error) {
 	return reqs, errors.Join(errs...)
 }
 
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+// variable matches a reference, and what is written for the two characters that begin one: a shell's own "${HOME}" is "$${HOME}" in a plan.
+var variable = regexp.MustCompile(`\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // filler replaces variables in the strings of a value.
 type filler struct {
 	vars    map[string]string
-	unknown []string
+	unknown []string // their names
+}
+
+// err says which references nothing is known of, what is known, and how to write what was not meant as a reference; nil when all are known.
+func (f *filler) err() error {
+	if len(f.unknown) == 0 {
+		return nil
+	}
+	known := "it has no vars"
+	if len(f.vars) > 0 {
+		known = "the plan knows " + strings.Join(slices.Sorted(maps.Keys(f.vars)), ", ")
+	}
+	return fmt.Errorf("unknown variable ${%s}; %s; write $${%s} for ${%s} as it stands", strings.Join(f.unknown, "}, ${"), known, f.unknown[0], f.unknown[0])
 }
 
 func (f *filler) fill(v any) any {
 	switch x := v.(type) {
 	case string:
 		return variable.ReplaceAllStringFunc(x, func(m string) string {
+			if m == "$${" {
+				return "${"
+			}
 			name := m[2 : len(m)-1]
 			val, ok := f.vars[name]
 			if !ok {
-				f.unknown = append(f.unknown, "${"+name+"}")
+				f.unknown = append(f.unknown, name)
 			}
 			return val
 		})

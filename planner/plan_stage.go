@@ -135,8 +135,8 @@ func (s *Service) stage(m *mistakes, ps *PlanStage, vars map[string]string, lang
 	fill := func(line int, t string) string {
 		f := &filler{vars: vars}
 		v, _ := f.fill(t).(string)
-		if len(f.unknown) > 0 {
-			m.add(line, "unknown variable %s; the plan knows %s", strings.Join(f.unknown, ", "), strings.Join(slices.Sorted(maps.Keys(vars)), ", "))
+		if err := f.err(); err != nil {
+			m.add(line, "%w", err)
 		}
 		return v
 	}

@@ -59,6 +59,20 @@ func TestPreparePipeline(t *testing.T) {
 	}
 }
 
+// What stands for "${" in a step stands for it in a stage's goal, instructions, conditions and steps, too.
+func TestPipelineReferencesAreEscaped(t *testing.T) {
+	t.Parallel()
+	in, err := pipelineOf(t, strings.NewReplacer("${word}", "$${word}", "wc ${doc}", "wc $${FILE} ${doc}", "You write", "Keep $${word} in").Replace(twoStages), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := in.Steps[0].Stage, in.Steps[1].Stage
+	if first.Goal != "Write ${word} into b.md." || first.Instructions != "Keep ${word} in b.md." || first.After[0].Expression != `document("b.md").section("${word}").exists` ||
+		!strings.Contains(string(second.Steps[0].Arguments), "wc ${FILE} b.md") {
+		t.Errorf("%+v, %+v", first, second)
+	}
+}
+
 // Every mistake of every stage is named at once, each with its own line.
 func TestPreparePipelineMistakes(t *testing.T) {
 	t.Parallel()

@@ -111,7 +111,38 @@ func TestRequestsNameUnknownVariables(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = p.Requests(nil)
-	if err == nil || !strings.Contains(err.Error(), "line 3, step 1 (browser.click): unknown variable ${bse}, ${nope}; the plan knows base") {
+	if err == nil || !strings.Contains(err.Error(), "line 3, step 1 (browser.click): unknown variable ${bse}, ${nope}; the plan knows base; write $${bse} for ${bse} as it stands") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// "$${" is how "${" is written, wherever variables are filled in: a shell has variables of its own.
+func TestReferencesAreEscaped(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"echo $${HOME}":         "echo ${HOME}",
+		"$${HOME}/${doc}":       "${HOME}/a.md",
+		"$${doc}":               "${doc}",
+		"$${HOME:-/tmp} $${#x}": "${HOME:-/tmp} ${#x}", // also where nothing had to be escaped
+		"${HOME:-/tmp} $HOME":   "${HOME:-/tmp} $HOME", // never a reference
+		"$$ $1 $":               "$$ $1 $",
+		"${dollar}${doc}":       "$a.md",
+		"${quoted}":             "$${doc}", // a value is taken as it stands
+	} {
+		f := &filler{vars: map[string]string{"doc": "a.md", "dollar": "$", "quoted": "$${doc}"}}
+		if got := f.fill(text); got != want || f.err() != nil {
+			t.Errorf("%s: %v (%v), want %s", text, got, f.err(), want)
+		}
+	}
+	p, err := ParsePlan(strings.NewReader("steps:\n  - tool: terminal.run\n    args: {command: 'echo $${HOME} ${HOME}'}\n    expect: ['stdout.contains(\"$${A}\")']\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Requests(nil); err == nil || !strings.HasSuffix(err.Error(), "unknown variable ${HOME}; it has no vars; write $${HOME} for ${HOME} as it stands") {
+		t.Errorf("error %v", err)
+	}
+	reqs, err := p.Requests(map[string]string{"HOME": "x"})
+	if err != nil || string(reqs[0].Arguments) != `{"command":"echo ${HOME} x","expect":["stdout.contains(\"${A}\")"]}` {
+		t.Errorf("%s, %v", reqs[0].Arguments, err)
 	}
 }

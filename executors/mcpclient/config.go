@@ -26,7 +26,7 @@ type Backend struct {
 	Command []string `yaml:"command,omitempty"`
 	// Dir is where it is started; this process's own folder when empty.
 	Dir string `yaml:"dir,omitempty"`
-	// Env is its environment beside PATH, HOME and the locale. ${NAME} stands for a variable of this process.
+	// Env is its environment beside PATH, HOME and the locale. ${NAME} stands for a variable of this process, $$ for a dollar sign.
 	Env map[string]string `yaml:"env,omitempty"`
 	// URL of a server that speaks streamable HTTP.
 	URL string `yaml:"url,omitempty"`
@@ -156,10 +156,13 @@ func (b Backend) environment() ([]string, error) {
 	return env, nil
 }
 
-// expand puts in the variables of this process.
+// expand puts in the variables of this process; $$ stands for a dollar sign.
 func expand(s string) (string, error) {
 	var missing []string
 	out := os.Expand(s, func(name string) string {
+		if name == "$" {
+			return name
+		}
 		v, ok := os.LookupEnv(name)
 		if !ok {
 			missing = append(missing, name)
@@ -167,7 +170,7 @@ func expand(s string) (string, error) {
 		return v
 	})
 	if len(missing) > 0 {
-		return "", fmt.Errorf("the environment lacks %s", strings.Join(missing, ", "))
+		return "", fmt.Errorf("the environment lacks %s; $$ stands for a dollar sign that is meant as such", strings.Join(missing, ", "))
 	}
 	return out, nil
 }

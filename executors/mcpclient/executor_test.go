@@ -320,13 +320,14 @@ func TestEnvironmentIsExplicit(t *testing.T) {
 	t.Setenv("MCPCLIENT_GIVEN", "for this one")
 	b := testBackend(t)
 	b.Env["TOKEN"] = "x-${MCPCLIENT_GIVEN}"
+	b.Env["LITERAL"] = "$${MCPCLIENT_GIVEN} $$5"
 	e := open(t, b, Options{})
 	got, _, err := do(t.Context(), e, "r_1", "test.env", `{}`)
-	if err != nil || strings.Contains(got, "MCPCLIENT_SECRET") || !strings.Contains(got, "TOKEN=x-for this one") || !strings.Contains(got, "GIVEN=value") || !strings.Contains(got, "PATH=") {
+	if err != nil || strings.Contains(got, "MCPCLIENT_SECRET") || !strings.Contains(got, "TOKEN=x-for this one") || !strings.Contains(got, "LITERAL=${MCPCLIENT_GIVEN} $5") || !strings.Contains(got, "GIVEN=value") || !strings.Contains(got, "PATH=") {
 		t.Errorf("%s %v", got, err)
 	}
 	b.Env["TOKEN"] = "${MCPCLIENT_MISSING}"
-	if _, err := Open(t.Context(), "test", b, Options{}); err == nil || !strings.Contains(err.Error(), "the environment lacks MCPCLIENT_MISSING") {
+	if _, err := Open(t.Context(), "test", b, Options{}); err == nil || !strings.Contains(err.Error(), "the environment lacks MCPCLIENT_MISSING; $$ stands for") {
 		t.Error(err)
 	}
 }
