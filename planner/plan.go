@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"toolsvc/tool"
+	"toolsvc/tool/yamlerror"
 )
 
 // maxPlan bounds a plan file, in bytes.
@@ -114,7 +115,7 @@ func ParsePlan(r io.Reader) (*Plan, error) {
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return nil, fmt.Errorf("not valid YAML: %w", err)
+		return nil, fmt.Errorf("not valid YAML: %w", yamlerror.At(text, err))
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New(`a plan is a mapping with a list of "steps"`)

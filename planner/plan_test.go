@@ -50,7 +50,8 @@ steps:
 func TestParsePlanMistakes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, plan, want string }{
-		{"not YAML", "steps: [", "not valid YAML"},
+		{"not YAML", "steps:\n  - tool: a\n   args: {}\n", "not valid YAML: line 3, column 4: "},
+		{"not YAML, with the line", "steps: [", "    1 | steps: [\n      |         ^"},
 		{"empty", "", `a plan is a mapping with a list of "steps"`},
 		{"no steps", "name: x", "the plan has no steps"},
 		{"unknown field of the plan", "step: []", `line 1: a plan has no field "step"; "steps" is meant?`},

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"toolsvc/tool"
+	"toolsvc/tool/yamlerror"
 )
 
 // The configuration file holds flags by their names: those of every command at its top, those of one command in a section of the command's
@@ -96,7 +97,7 @@ func readConfig(args []string) (*config, error) {
 	}
 	c := &config{path: path}
 	if err := yaml.Unmarshal(text, &c.values); err != nil {
-		return nil, fmt.Errorf("the configuration %s: %w", path, err)
+		return nil, fmt.Errorf("the configuration %s: %w", path, yamlerror.At(text, err))
 	}
 	return c, nil
 }

@@ -96,7 +96,8 @@ func TestConfigurationFileIsWrong(t *testing.T) {
 		"a flag of no command": {"serve:\n  htpp: x", "serve: htpp is no flag; did you mean http?"},
 		"a command as a flag":  {"serve: yes", "serve is a command; its flags belong under it"},
 		"a wrong value":        {"scale: wide", "scale"},
-		"not YAML":             {"a: [", "line 1"},
+		"not YAML":             {"serve:\n  http: x\n grpc: y\n", "line 3, column 2: "},
+		"not YAML, the line":   {"a: [", "    1 | a: ["},
 		"of another form":      {"- a", "cannot unmarshal"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,8 +1,10 @@
 package mcpclient
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/url"
 	"os"
@@ -15,6 +17,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"toolsvc/tool"
+	"toolsvc/tool/yamlerror"
 )
 
 // Config is the section `backends` of a configuration: MCP servers by the name of the toolset that they become.
@@ -65,25 +68,15 @@ const (
 // ReadConfig reads the section `backends` of a YAML file; other sections are others' business. A file without it has none.
 func ReadConfig(text []byte) (Config, error) {
 	var doc struct {
-		Backends yaml.Node `yaml:"backends"`
+		Backends Config               `yaml:"backends"`
+		Others   map[string]yaml.Node `yaml:",inline"`
 	}
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return nil, fmt.Errorf("read the configuration: %w", err)
-	}
-	if doc.Backends.IsZero() {
-		return nil, nil
-	}
-	section, err := yaml.Marshal(&doc.Backends)
-	if err != nil {
-		return nil, fmt.Errorf("read the backends: %w", err)
-	}
-	d := yaml.NewDecoder(strings.NewReader(string(section)))
+	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true) // a misspelt allow list must not allow everything
-	var c Config
-	if err := d.Decode(&c); err != nil {
-		return nil, fmt.Errorf("read the backends: %w", err)
+	if err := d.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read the configuration: %w", yamlerror.At(text, err))
 	}
-	return c, c.Validate()
+	return doc.Backends, doc.Backends.Validate()
 }
 
 var toolsetName = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)

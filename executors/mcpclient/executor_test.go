@@ -391,8 +391,10 @@ func TestConfiguration(t *testing.T) {
 	if err != nil || len(c) != 2 || c["web"].TimeLimit != 5*time.Second || c["api"].URL == "" {
 		t.Errorf("%+v %v", c, err)
 	}
-	if c, err := ReadConfig([]byte("other: 1")); c != nil || err != nil {
-		t.Errorf("%+v %v", c, err)
+	for _, none := range []string{"other: 1", "other: {alow: [y]}", "", "# nothing\n"} {
+		if c, err := ReadConfig([]byte(none)); c != nil || err != nil {
+			t.Errorf("%q: %+v %v", none, c, err)
+		}
 	}
 	for text, want := range map[string]string{
 		"backends: {Web: {command: [x]}}":                         "lower case",
@@ -403,7 +405,8 @@ func TestConfiguration(t *testing.T) {
 		"backends: {web: {command: [x], allow: [\"[\"]}}":         "not a pattern",
 		"backends: {web: {command: [x], effects: {a: harmless}}}": "read_only",
 		"backends: {web: {command: [x], time_limit: 10h}}":        "time_limit",
-		"backends: [": "read the configuration",
+		"other: 1\n\nbackends:\n  web:\n    alow: [y]\n":          "line 5: field alow",
+		"other: 1\nbackends:\n  web: {url: x}}\n":                 "read the configuration: line 3, column 16: ",
 	} {
 		if _, err := ReadConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
