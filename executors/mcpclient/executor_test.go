@@ -236,9 +236,9 @@ func TestErrorsAreClassified(t *testing.T) {
 	t.Parallel()
 	e := open(t, testBackend(t), Options{})
 	for how, want := range map[string]tool.Failure{
-		"MCP error -32602: Invalid arguments": tool.PreconditionFailed,
-		"Error: rate limit reached":           tool.RateLimited,
-		"no such file":                        tool.VerificationFailed,
+		"MCP error -32602: Input validation error: Invalid arguments for tool fail: count": tool.PreconditionFailed,
+		"Error: rate limit reached": tool.RateLimited,
+		"no such file":              tool.VerificationFailed,
 	} {
 		f := failed(do(t.Context(), e, "r_1", "test.fail", `{"how":"`+how+`"}`))
 		if f == nil || f.Failure != want || f.Dispatched == (want == tool.PreconditionFailed) || !strings.Contains(f.Message, how) {
