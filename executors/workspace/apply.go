@@ -47,29 +47,39 @@ type restore struct {
 // restoresDir holds the journals.
 func (w *Workspace) restoresDir() string { return filepath.Join(w.opt.StateDir, "restores") }
 
-// beginRestore makes the journal and the staging folder.
+// beginRestore makes the journal and the staging folder; on an error, nothing is left of them.
 func (w *Workspace) beginRestore(id string) (*restore, error) {
 	r := &restore{w: w, dir: filepath.Join(w.restoresDir(), id)}
-	if err := os.MkdirAll(filepath.Join(r.dir, "stage"), 0o700); err != nil {
-		return nil, err
+	err := os.MkdirAll(filepath.Join(r.dir, "stage"), 0o700)
+	if err == nil {
+		err = r.openStage(true)
 	}
-	return r, r.openStage(true)
+	if err == nil {
+		return r, nil
+	}
+	if r.inner {
+		err = errors.Join(err, r.clearInner())
+	}
+	return nil, errors.Join(err, removeAll(r.dir))
 }
 
-// openStage opens the staging folder, which must be on the workspace's file system.
-func (r *restore) openStage(make bool) (err error) {
-	if r.stage, err = openFolder(filepath.Join(r.dir, "stage")); err != nil {
+// openStage opens the staging folder, which must be on the workspace's file system; with create it makes the one in the workspace, where that is
+// needed.
+func (r *restore) openStage(create bool) error {
+	stage, err := openFolder(filepath.Join(r.dir, "stage"))
+	if err != nil {
 		return err
 	}
-	if sameMount(r.stage, r.w.root) {
+	if sameMount(stage, r.w.root) {
+		r.stage = stage
 		return nil
 	}
 	r.inner = true
-	if err := r.stage.close(); err != nil {
+	if err := stage.close(); err != nil {
 		return err
 	}
 	rel := stageName + "/" + filepath.Base(r.dir)
-	if make {
+	if create {
 		root, err := r.keepRootTime()
 		if err != nil {
 			return err

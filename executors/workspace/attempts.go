@@ -57,9 +57,10 @@ type record struct {
 
 func (r *record) manifests() []digest { return []digest{r.Before, r.After} }
 
-// Begin backs the folder up before an attempt that may write. The attempts of a run and of the runs that it starts may be nested. Begun again, it keeps the first backup: the attempt was lost after it may have
-// written, and is made again. When it is known that the lost attempt did nothing, Commit it first, so that the new backup holds what people
-// did meanwhile. Errors: [ErrTooLarge], [ErrNoSpace]; the attempt must not be made then.
+// Begin backs the folder up before an attempt that may write. The attempts of a run and of the runs that it starts may be nested. Begun
+// again, it keeps the first backup: the attempt was lost after it may have written, and is made again. When it is known that the lost attempt
+// did nothing, Commit it first, so that the new backup holds what people did meanwhile. Errors: [ErrTooLarge], [ErrNoSpace]; the attempt must
+// not be made then.
 func (w *Workspace) Begin(ctx context.Context, runID, callID string, attempt int) (Token, error) {
 	return w.begin(ctx, runID, callID, attempt, false)
 }

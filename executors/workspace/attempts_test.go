@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -88,6 +89,19 @@ func TestBeginAgainKeepsTheBackup(t *testing.T) {
 		t.Fatal(why)
 	}
 	samePicture(t, "after the rollback", before, picture(t, root))
+}
+
+// The difference is shown, too, when nothing is left of the file's content.
+func TestRefusalShowsThatAFileWasEmptied(t *testing.T) {
+	t.Parallel()
+	w, root := opened(t, somewhere)
+	token := begin(t, w, "r", "c")
+	sh(t, root, `echo ours >> a.txt`)
+	observe(t, w, token)
+	sh(t, root, `: > a.txt`)
+	if why := refusal(t, w, token); !strings.Contains(why, "-ours") {
+		t.Errorf("the refusal lacks the difference: %s", why)
+	}
 }
 
 // A refusal names the path and shows the difference; when the other change is gone, the rollback can be asked for again.
@@ -210,6 +224,33 @@ func TestLastingAttemptGoesOn(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An Open that fails shows no sign of life afterwards: a pulse would make a later crash look later than it was, and what people changed in
+// between would count as the attempt's.
+func TestNoPulseAfterAFailedOpen(t *testing.T) {
+	t.Parallel()
+	w, _ := opened(t, `echo a > a.txt`)
+	if _, err := w.BeginLasting(t.Context(), "r", "c", 1); err != nil {
+		t.Fatal(err)
+	}
+	die(t, w)
+	if err := os.MkdirAll(w.path("manifests", "not", "empty"), 0o700); err != nil { // the last thing that Open does fails
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := Open(w.opt); err == nil || !strings.Contains(err.Error(), "collect the garbage") {
+			t.Fatalf("the folder was opened: %v", err)
+		}
+		long := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(w.path("pulse"), long, long); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * pulseEvery) // of the bubble's clock
+		if info, err := os.Stat(w.path("pulse")); err != nil || !info.ModTime().Equal(long) {
+			t.Errorf("the pulse goes on: %v, %v", info.ModTime(), err)
+		}
+	})
 }
 
 // After a crash, what was changed while the process lived is the attempt's, and what was changed later is somebody else's.

@@ -183,6 +183,28 @@ func TestWhatChangesAfterTheKillStands(t *testing.T) {
 	}
 }
 
+// A restore that cannot even begin leaves no journal: the next try would leave another.
+func TestARestoreThatCannotBeginLeavesNothing(t *testing.T) {
+	t.Parallel()
+	state, err := os.MkdirTemp("/dev/shm", "toolsvc-workspace-test-") // another file system, so that the workspace holds the staging folder
+	if err != nil {
+		t.Skipf("there is no second file system: %v", err)
+	}
+	t.Cleanup(func() { os.RemoveAll(state) }) //nolint:errcheck // only a test's leftover
+	w, root := opened(t, `echo in > the-way; mv the-way `+stageName, func(o *Options) { o.StateDir = state })
+	if !w.inner {
+		t.Skip("the temporary directory is on the same file system")
+	}
+	before := picture(t, root)
+	if r, err := w.beginRestore("r_test"); err == nil {
+		t.Fatal(errors.Join(errors.New("the restore began"), r.end()))
+	}
+	if left, err := os.ReadDir(w.restoresDir()); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	samePicture(t, "after the restore that could not begin", before, picture(t, root))
+}
+
 // What was only prepared is thrown away.
 func TestOpenThrowsAwayWhatWasOnlyPrepared(t *testing.T) {
 	t.Parallel()

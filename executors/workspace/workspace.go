@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -66,11 +67,10 @@ type Uncovered struct {
 	Why  string `json:"why"`
 }
 
-// maxUncovered and maxListed bound what a snapshot and a result list.
 const (
-	maxUncovered = 50
-	maxListed    = 200
-	maxTrees     = 4
+	maxUncovered = 50       // paths that a snapshot lists
+	maxListed    = 200      // changes that a result lists
+	maxTrees     = 4        // trees that are kept in memory
 	gcBytes      = 64 << 20 // how much is written before garbage is collected by itself
 )
 
@@ -208,12 +208,12 @@ func (w *Workspace) Close() error {
 		return nil //nolint:nilerr // closed before
 	}
 	w.done = true
-	defer func() { w.turn <- struct{}{} }()
-	w.stopPulse()
+	defer w.leave()
 	return w.release()
 }
 
 func (w *Workspace) release() error {
+	w.stopPulse()
 	var errs []error
 	if w.objects != nil {
 		errs = append(errs, w.objects.close())
@@ -538,9 +538,9 @@ func (w *Workspace) carryOut(ctx context.Context, b, a, n *tree, d delta) (uncov
 		}
 		if err, undone := r.run(&p, false); err != nil {
 			if undone {
-				err = errors.Join(err, r.end())
+				return nil, errors.Join(err, r.end())
 			}
-			return nil, err
+			return nil, errors.Join(err, r.stage.close()) // the journal stays for the next Open
 		}
 	}
 	return p.Uncovered, r.end()
@@ -590,9 +590,7 @@ func (w *Workspace) small(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	b := make([]byte, diffBytes)
-	n, err := f.Read(b)
-	return b[:n], err
+	return io.ReadAll(io.LimitReader(f, diffBytes))
 }
 
 // Discard forgets a snapshot; nothing when it is forgotten already.
