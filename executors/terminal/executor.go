@@ -31,6 +31,9 @@ type Executor struct {
 	// oldBoot: the state directory was last used before the machine was started anew, so that a record that is not there proves nothing.
 	oldBoot bool
 	began   time.Time
+
+	stopPurging context.CancelFunc
+	purged      chan struct{} // closed when the purging has stopped
 }
 
 var (
@@ -46,7 +49,7 @@ var (
 func Supervise() { supervise.Hook() }
 
 // New makes an executor. It starts one supervisor that waits for the first command.
-func New(o Options) (*Executor, error) {
+func New(o Options) (_ *Executor, err error) {
 	if !supervise.Hooked() {
 		return nil, errors.New("terminal.Supervise must be called first thing in main, before a terminal executor is made")
 	}
@@ -61,7 +64,11 @@ func New(o Options) (*Executor, error) {
 		return nil, fmt.Errorf("commands are confined %q, %q or %q, not %q", ConfineAuto, ConfineRequired, ConfineOff, o.Confine)
 	}
 	x := &Executor{began: time.Now()}
-	var err error
+	defer func() {
+		if err != nil && x.root != nil {
+			err = errors.Join(err, x.root.Close())
+		}
+	}()
 	if o.StateDir, err = realDir(o.StateDir, true); err != nil {
 		return nil, fmt.Errorf("the terminal's state directory: %w", err)
 	}
@@ -99,7 +106,9 @@ func New(o Options) (*Executor, error) {
 	x.slots = make(chan struct{}, o.Limits.Commands)
 	x.launcher = &supervise.Launcher{Log: x.log}
 	x.launcher.Warm()
-	go x.purge()
+	ctx, cancel := context.WithCancel(context.Background())
+	x.stopPurging, x.purged = cancel, make(chan struct{})
+	go x.keepPurging(ctx)
 	return x, nil
 }
 
@@ -192,6 +201,8 @@ func (x *Executor) Close(ctx context.Context, runID string) error {
 
 // Shutdown gives up what the executor holds. Commands and sessions go on, unless sessions are to be ended.
 func (x *Executor) Shutdown(ctx context.Context) error {
+	x.stopPurging()
+	<-x.purged
 	x.launcher.Close()
 	var errs []error
 	if x.opts.EndSessions {
@@ -220,17 +231,49 @@ func (x *Executor) purge() {
 		r, err := supervise.Read(dir)
 		return err != nil || !r.Supervisor.Alive()
 	}
-	for _, pattern := range []string{x.dir("runs", "*"), x.dir("sessions", "*", "*")} {
-		dirs, err := filepath.Glob(pattern)
-		if err != nil {
-			continue // the pattern is a constant
-		}
+	sessions, _ := below(x.dir("sessions")) // what cannot be read now is tried again the next time
+	for _, parent := range append(sessions, x.dir("runs")) {
+		dirs, _ := below(parent)
 		for _, d := range dirs {
 			if old(d) {
-				_ = os.RemoveAll(d) // the next process tries again
+				_ = os.RemoveAll(d)
 			}
 		}
 	}
+}
+
+// purgeAgain bounds how long it takes until records are looked through again.
+const purgeAgain = time.Hour
+
+// keepPurging removes old records now and from time to time, until the executor is shut down.
+func (x *Executor) keepPurging(ctx context.Context) {
+	defer close(x.purged)
+	t := time.NewTicker(min(x.opts.Limits.Keep, purgeAgain))
+	defer t.Stop()
+	for {
+		x.purge()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// below lists what is in a folder, by whole paths; nothing when there is no such folder.
+func below(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	paths := make([]string, len(entries))
+	for i, e := range entries {
+		paths[i] = filepath.Join(dir, e.Name())
+	}
+	return paths, nil
 }
 
 // acquire takes a command's place among those that run at the same time.

@@ -425,6 +425,17 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// Records are removed while the executor goes on, not only by the next one; and where the path of the state directory looks like a pattern.
+func TestPurgeGoesOn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(o *Options) {
+		o.StateDir = filepath.Join(o.StateDir, "state [of] *")
+		o.Limits.Keep = time.Second
+	})
+	dir := b.do("run", args{"command": "true"}).ok().att.(*runAttempt).dir
+	await(t, "the record is removed", func() bool { _, err := os.Stat(dir); return os.IsNotExist(err) })
+}
+
 func TestPurge(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -55,6 +54,14 @@ func value(s *string) string {
 	return *s
 }
 
+// given is the text, or nil for none.
+func given(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
 // sessionAttempt is one attempt at a tool of a session.
 type sessionAttempt struct {
 	attempt
@@ -78,15 +85,12 @@ type held struct {
 // find finds the latest session of that name of a run; nil when there was none. n is its number.
 func (x *Executor) find(runID, name string) (h *held, n int, err error) {
 	dir := x.sessionsOf(runID)
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, 0, nil
-	}
+	dirs, err := below(dir)
 	if err != nil {
 		return nil, 0, fmt.Errorf("find the session %q: %w", name, err)
 	}
-	for _, e := range entries {
-		base, number, _ := strings.Cut(e.Name(), ".")
+	for _, d := range dirs {
+		base, number, _ := strings.Cut(filepath.Base(d), ".")
 		if k, err := strconv.Atoi(number); err == nil && base == name && k > n {
 			n = k
 		}
@@ -107,18 +111,17 @@ func (x *Executor) find(runID, name string) (h *held, n int, err error) {
 }
 
 // alive counts the open sessions of a run.
-func (x *Executor) alive(runID string) int {
-	dirs, err := filepath.Glob(filepath.Join(x.sessionsOf(runID), "*"))
+func (x *Executor) alive(runID string) (n int, err error) {
+	dirs, err := below(x.sessionsOf(runID))
 	if err != nil {
-		return 0 // the pattern is a constant
+		return 0, fmt.Errorf("count the open sessions: %w", err)
 	}
-	n := 0
 	for _, d := range dirs {
 		if r, err := supervise.Read(d); err == nil && r.State != supervise.StateEnded && r.Supervisor.Alive() {
 			n++
 		}
 	}
-	return n
+	return n, nil
 }
 
 // Resolve implements tool.Attempt: it finds the session, or makes sure that it can be opened.
@@ -172,11 +175,14 @@ func (a *sessionAttempt) resolveOpen(number int) error {
 	if x.shell == "" {
 		return &tool.Failed{Failure: tool.ToolUnavailable, What: "bash", Message: "There is neither bash nor sh on this machine to open a session with; install bash."}
 	}
-	if x.alive(a.call.RunID) >= x.opts.Limits.Sessions {
+	open, err := x.alive(a.call.RunID)
+	if err != nil {
+		return err
+	}
+	if open >= x.opts.Limits.Sessions {
 		return &tool.Failed{Failure: tool.PreconditionFailed, What: a.act.session,
 			Message: fmt.Sprintf("The run has %d open sessions, which is the most; close one with terminal.close.", x.opts.Limits.Sessions)}
 	}
-	var err error
 	if a.cwd, err = x.cwd(a.act.open.Cwd); err != nil {
 		return err
 	}
@@ -412,9 +418,7 @@ func (a *sessionAttempt) shown(ctx context.Context) (*gen.TypeResult, error) {
 	}
 	if a.ended != nil {
 		sc = a.ended.Screen
-		if sc != nil && strings.Contains(sc.Text, a.act.waitFor) {
-			res.Found = true
-		}
+		res.Found = res.Found || a.done == nil && sc != nil && a.foundOn(sc.Text)
 	}
 	if sc == nil {
 		var err error
@@ -427,15 +431,21 @@ func (a *sessionAttempt) shown(ctx context.Context) (*gen.TypeResult, error) {
 		return res, nil
 	}
 	res.Screen, res.CursorRow, res.CursorCol, res.Prompt, res.Waiting, res.Running, res.Alive = sc.Text, sc.Row, sc.Col, string(sc.Prompt), sc.Waiting, sc.Running, sc.Alive
-	for text, to := range map[string]**string{sc.Cwd: &res.Cwd, sc.Program: &res.Program, sc.Title: &res.Title} {
-		if text != "" {
-			*to = &text
-		}
-	}
-	if sc.Waiting && sc.Line != "" {
-		res.PromptText = &sc.Line
+	res.Cwd, res.Program, res.Title = given(sc.Cwd), given(sc.Program), given(sc.Title)
+	if sc.Waiting {
+		res.PromptText = given(sc.Line)
 	}
 	return res, nil
+}
+
+// foundOn reports whether the text that is waited for appeared on the last screen of a session that ended before it could be asked. What stood
+// there already, and what was typed itself and may be its echo, does not count.
+func (a *sessionAttempt) foundOn(screen string) bool {
+	want := a.act.waitFor
+	if in := a.act.input; in != nil && (a.before == nil || strings.Contains(a.before.Text, want) || strings.Contains(in.Text, want)) {
+		return false
+	}
+	return strings.Contains(screen, want)
 }
 
 // exitCode is the exit code of the command that ended since the action, or of the session's program.

@@ -210,6 +210,54 @@ func TestSessionOfAProgramThatEndsAtOnce(t *testing.T) {
 	}
 }
 
+// What is told of a session is told whole, also where the program, its title and its directory are called the same.
+func TestSessionThatIsCalledAsItsProgram(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.do("open", nil).ok()
+	d := b.do("type", args{"text": `printf '\033]0;bash\007'`, "submit": true}).ok()
+	if r := d.typed(); value(r.Program) != "bash" || value(r.Title) != "bash" || value(r.Cwd) != b.root {
+		t.Errorf("program %q, title %q, directory %q", value(r.Program), value(r.Title), value(r.Cwd))
+	}
+}
+
+// The sessions of a run are counted where the path of the state directory looks like a pattern, too.
+func TestSessionsAreBoundedUnderAnyPath(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(o *Options) {
+		o.StateDir = filepath.Join(o.StateDir, "[x")
+		o.Limits.Sessions = 1
+	})
+	b.do("open", nil).ok()
+	b.do("open", args{"session": "second"}).fails(tool.PreconditionFailed, false, "1 open sessions")
+}
+
+// Of a session that ended before it could be asked, only its last screen is there: what stood on it before, and the echo of the input, are not what
+// was waited for.
+func TestFoundOnTheLastScreen(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name          string
+		before, typed string
+		screen        string
+		opened, want  bool
+	}{
+		{name: "said on the way out", before: "$", typed: "exit 3", screen: "$ exit 3\nready", want: true},
+		{name: "not said", before: "$", typed: "exit 3", screen: "$ exit 3"},
+		{name: "only the echo", before: "$", typed: "exit 3 # ready", screen: "$ exit 3 # ready"},
+		{name: "it stood there before", before: "ready\n$", typed: "exit 3", screen: "ready\n$ exit 3"},
+		{name: "all that a program said", screen: "ready", opened: true, want: true},
+	} {
+		a := &sessionAttempt{act: action{kind: "type", waitFor: "ready", input: &supervise.Input{Text: c.typed}}, before: &supervise.Screen{Text: c.before}}
+		if c.opened {
+			a.act.kind, a.act.input, a.before = "open", nil, nil
+		}
+		if got := a.foundOn(c.screen); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
+
 func TestSessionLife(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(o *Options) { o.Limits.Sessions = 2 })
