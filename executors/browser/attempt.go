@@ -263,6 +263,7 @@ func (a *attempt) Dispatch(ctx context.Context) error {
 		if err := a.calmAgain(ctx); err != nil {
 			return err
 		}
+		a.x.pool.does(a.s, a.act)
 		a.tab.Forget()
 		a.sent = a.tab.Mark()
 		if a.act.acts() || a.act.travels() {

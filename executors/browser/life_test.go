@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -197,6 +198,51 @@ func TestSessionsAreBounded(t *testing.T) {
 	if d := q.do("navigate", map[string]any{"url": p.url}); d.err != nil {
 		t.Error(d.err)
 	}
+}
+
+// A tab in which a page was only opened makes room for another run after a while, and is opened again when its run goes on; one that was acted
+// on is kept, however long ago the other was used.
+func TestRoomIsMadeWhereNothingIsLost(t *testing.T) {
+	t.Parallel()
+	x, err := New(Options{Ephemeral: true, MaxSessions: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = x.Shutdown(context.Background()) })
+	site := httptest.NewServer(serve(counter))
+	t.Cleanup(site.Close)
+	acted, read, third := &visit{t: t, x: x, run: "r_acted"}, &visit{t: t, x: x, run: "r_read"}, &visit{t: t, x: x, run: "r_third"}
+	do := func(p *visit, name string, args map[string]any) {
+		t.Helper()
+		d := p.do(name, args)
+		if d.err != nil {
+			t.Fatal(d.err)
+		}
+		if err := d.att.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	navigate := map[string]any{"url": site.URL}
+	ago := func(p *visit, d time.Duration) {
+		x.pool.mu.Lock()
+		defer x.pool.mu.Unlock()
+		x.pool.sessions[p.run].used = time.Now().Add(-d)
+	}
+	do(acted, "navigate", navigate)
+	do(acted, "click", clickOn("Play"))
+	do(read, "navigate", navigate)
+	do(read, "snapshot", map[string]any{})
+	ago(acted, 14*time.Minute)
+	third.do("navigate", navigate).fails(t, tool.RateLimited) // read was used just now
+	ago(read, time.Minute)
+	do(third, "navigate", navigate)
+	ago(third, time.Minute)
+	do(read, "click", clickOn("Play")) // on the page that is opened again
+	if got := acted.truth("window.n") + " " + read.truth("window.n"); got != "1 1" {
+		t.Errorf("the pages count %s clicks", got)
+	}
+	ago(read, 14*time.Minute)
+	third.do("navigate", navigate).fails(t, tool.RateLimited)
 }
 
 func TestShutdownEndsOnlyItsOwnBrowser(t *testing.T) {

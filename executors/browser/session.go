@@ -30,6 +30,7 @@ type session struct {
 	cp   checkpoint
 	busy int       // attempts under way; guarded by the pool
 	used time.Time // guarded by the pool
+	keep bool      // the page is more than what its address shows to anyone who opens it; guarded by the pool
 
 	others map[target.ID]*page.Tab // further tabs that were attached to; guarded by the pool
 	order  []target.ID             // of all tabs, as they were first seen; guarded by the pool
@@ -117,6 +118,18 @@ func (p *pool) session(ctx context.Context, run string) (*session, error) {
 		return s, nil
 	}
 	return p.open(ctx, run)
+}
+
+// does notes what is about to be done in a session. A page that was opened, and in which nothing was done, can be opened again; one that was
+// reached from another has a way back, which would be lost.
+func (p *pool) does(s *session, a action) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch url := s.tab.Main().URL(); {
+	case a.kind == kindNavigate && (url == "" || url == "about:blank"):
+	case a.acts(), a.travels(), a.kind == kindTabs, a.kind == kindDialog:
+		s.keep = true
+	}
 }
 
 // closeIdle gives up the sessions that were not used for long. Their runs find their pages again by their checkpoints.
@@ -324,7 +337,9 @@ func (p *pool) open(ctx context.Context, run string) (*session, error) {
 		if err == nil {
 			if alive(ctx, tab) {
 				p.watchDownloads(conn, cp.Context)
-				return newSession(run, tab, *cp), nil
+				s := newSession(run, tab, *cp)
+				s.keep = true // what an earlier process did in it is not known
+				return s, nil
 			}
 			tab.End()
 			_, _ = devtools.Call(ctx, conn.Browser(), target.CloseTarget, target.CloseTargetParams{TargetID: cp.Target})
@@ -429,27 +444,33 @@ func params(cs []*network.Cookie) []*network.CookieParam {
 	return out
 }
 
-// makeRoom gives up the tab that was idle longest when there are too many.
+// unkept is how long a tab is not given up in which a page was only opened and read: an agent that is about to act on it thinks meanwhile.
+const unkept = 30 * time.Second
+
+// makeRoom gives up a session when there are as many as may be: of those that are not in use the one whose last call is longest ago, among
+// those first whose pages can be opened again as they are.
 func (p *pool) makeRoom(ctx context.Context) error {
 	p.mu.Lock()
 	if len(p.sessions) < p.opts.MaxSessions {
 		p.mu.Unlock()
 		return nil
 	}
-	var oldest *session
+	var spare *session
 	for _, s := range p.sessions {
-		if s.busy == 0 && (oldest == nil || s.used.Before(oldest.used)) {
-			oldest = s
+		if since := time.Since(s.used); s.busy > 0 || since < p.opts.IdleTimeout && (s.keep || since < unkept) {
+			continue
+		}
+		if spare == nil || spare.keep && !s.keep || spare.keep == s.keep && s.used.Before(spare.used) {
+			spare = s
 		}
 	}
-	if oldest == nil || time.Since(oldest.used) < p.opts.IdleTimeout {
-		p.mu.Unlock()
-		return &tool.Failed{Failure: tool.RateLimited, RetryAfter: 5 * time.Second,
-			Message: fmt.Sprintf("All %d browser sessions are in use; a session is given up when its run ends, or after %s without a call.", p.opts.MaxSessions, p.opts.IdleTimeout)}
-	}
 	p.mu.Unlock()
-	p.save(ctx, oldest)
-	return p.shut(ctx, oldest)
+	if spare == nil {
+		return &tool.Failed{Failure: tool.RateLimited, RetryAfter: 5 * time.Second, Message: fmt.Sprintf("All %d browser sessions are in use; "+
+			"a session is given up when its run ends, after %s without a call, or, when a page was only opened and read in it, after %s.", p.opts.MaxSessions, p.opts.IdleTimeout, unkept)}
+	}
+	p.save(ctx, spare)
+	return p.shut(ctx, spare)
 }
 
 // shut closes a session's tab and context. Its checkpoint stays.
