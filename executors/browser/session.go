@@ -235,7 +235,10 @@ func (p *pool) sweep(ctx context.Context, conn *devtools.Conn, browser string) {
 	if err != nil {
 		return
 	}
-	used := p.marks.recent(browser, p.opts.IdleTimeout)
+	used, err := p.marks.recent(browser, p.opts.IdleTimeout)
+	if err != nil {
+		return // nobody knows which of them are used
+	}
 	for _, id := range r.BrowserContextIDs {
 		if !used[id] {
 			devtools.Start(conn.Browser(), target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: id})
@@ -342,8 +345,11 @@ func (p *pool) open(ctx context.Context, run string) (*session, error) {
 				return s, nil
 			}
 			tab.End()
-			_, _ = devtools.Call(ctx, conn.Browser(), target.CloseTarget, target.CloseTargetParams{TargetID: cp.Target})
 		}
+		if ctx.Err() != nil { // it is the call that has no time left; the tab may be well
+			return nil, fmt.Errorf("find the tab of run %s again: %w", run, context.Cause(ctx))
+		}
+		devtools.Start(conn.Browser(), target.CloseTarget, target.CloseTargetParams{TargetID: cp.Target})
 	}
 	if err := p.makeRoom(ctx); err != nil {
 		return nil, err
@@ -373,8 +379,9 @@ func alive(ctx context.Context, tab *page.Tab) bool {
 	return tab.Main().Eval(ctx, &s, "surfaces") == nil
 }
 
-// make makes a context (unless it is given) and a tab, and goes to the checkpoint's address.
-func (p *pool) make(ctx context.Context, conn *devtools.Conn, cp checkpoint, view page.View) (*session, error) {
+// make makes a context (unless it is given) and a tab, and goes to the checkpoint's address. Where that fails, nothing of it
+// is left in the browser.
+func (p *pool) make(ctx context.Context, conn *devtools.Conn, cp checkpoint, view page.View) (s *session, err error) {
 	b := conn.Browser()
 	rebuild := cp.Context == ""
 	if rebuild {
@@ -384,6 +391,16 @@ func (p *pool) make(ctx context.Context, conn *devtools.Conn, cp checkpoint, vie
 		}
 		cp.Context = r.BrowserContextID
 	}
+	onItsWay := false // to its page: the next call finds it by its checkpoint
+	defer func() {
+		switch {
+		case err == nil, onItsWay:
+		case rebuild:
+			devtools.Start(b, target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: cp.Context})
+		case cp.Target != "":
+			devtools.Start(b, target.CloseTarget, target.CloseTargetParams{TargetID: cp.Target})
+		}
+	}()
 	p.watchDownloads(conn, cp.Context)
 	in := target.CreateTargetParams{URL: "about:blank", BrowserContextID: cp.Context}
 	if rebuild { // only a new window has a size of its own
@@ -398,7 +415,7 @@ func (p *pool) make(ctx context.Context, conn *devtools.Conn, cp checkpoint, vie
 	if err != nil {
 		return nil, err
 	}
-	s := newSession(cp.RunID, tab, cp)
+	s = newSession(cp.RunID, tab, cp)
 	if err := p.marks.save(&cp); err != nil {
 		return nil, err
 	}
@@ -422,6 +439,7 @@ func (p *pool) make(ctx context.Context, conn *devtools.Conn, cp checkpoint, vie
 	if err != nil {
 		return s, nil //nolint:nilerr // the page is as unreachable as it would be for anyone; the evidence says so
 	}
+	onItsWay = true
 	load, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if err := tab.AwaitLoad(load, loader, mark); err != nil && ctx.Err() != nil {

@@ -91,25 +91,34 @@ func (c checkpoints) touch(run string) {
 	_ = os.Chtimes(c.file(run), now, now) // it only keeps a later process from closing the tab for being idle
 }
 
-// recent are the contexts of runs that were at work lately in this browser.
-func (c checkpoints) recent(browser string, within time.Duration) map[cdp.BrowserContextID]bool {
+// recent are the contexts of runs that were at work lately in this browser. On an error they are not all known.
+func (c checkpoints) recent(browser string, within time.Duration) (map[cdp.BrowserContextID]bool, error) {
 	used := map[cdp.BrowserContextID]bool{}
 	entries, err := os.ReadDir(c.dir)
-	if err != nil {
-		return used
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("list the checkpoints: %w", err)
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil || time.Since(info.ModTime()) > within {
+		if err == nil && time.Since(info.ModTime()) > within {
 			continue
 		}
+		var text []byte
+		if err == nil {
+			text, err = os.ReadFile(filepath.Join(c.dir, e.Name()))
+		}
+		if errors.Is(err, os.ErrNotExist) { // its run has ended just now
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the checkpoint %s: %w", e.Name(), err)
+		}
 		cp := new(checkpoint)
-		text, err := os.ReadFile(filepath.Join(c.dir, e.Name()))
-		if err == nil && json.Unmarshal(text, cp) == nil && cp.Browser == browser {
+		if json.Unmarshal(text, cp) == nil && cp.Browser == browser {
 			used[cp.Context] = true
 		}
 	}
-	return used
+	return used, nil
 }
 
 func (c checkpoints) remove(run string) error {

@@ -51,8 +51,8 @@ type told struct {
 	Call  string `json:"call"`
 }
 
-// Open attaches to a tab, and readies all of its frames.
-func Open(ctx context.Context, conn *devtools.Conn, id target.ID, v View) (*Tab, error) {
+// Open attaches to a tab, and readies all of its frames. On an error nothing waits for the tab any more; the tab itself stays.
+func Open(ctx context.Context, conn *devtools.Conn, id target.ID, v View) (_ *Tab, err error) {
 	s, err := conn.Attach(ctx, id)
 	if err != nil {
 		return nil, err
@@ -60,6 +60,12 @@ func Open(ctx context.Context, conn *devtools.Conn, id target.ID, v View) (*Tab,
 	t := &Tab{ID: id, session: s, frames: map[cdp.FrameID]*Frame{}, news: make(chan struct{}), root: cdp.FrameID(id)}
 	t.log.init()
 	t.life, t.kill = context.WithCancelCause(context.Background())
+	defer func() {
+		if err != nil {
+			t.kill(err)
+			conn.Drop(s)
+		}
+	}()
 	go func() {
 		select {
 		case <-s.Gone():
@@ -74,7 +80,6 @@ func Open(ctx context.Context, conn *devtools.Conn, id target.ID, v View) (*Tab,
 	}()
 	s.Listen(t.event)
 	if err := t.setUp(ctx, s, false); err != nil {
-		t.kill(err)
 		return nil, fmt.Errorf("ready the tab: %w", err)
 	}
 	mobile := emulation.SetDeviceMetricsOverrideParams{Width: int64(v.Width), Height: int64(v.Height), DeviceScaleFactor: v.Scale}
