@@ -134,14 +134,15 @@ func (out StageOutcome) came(steps []StepState) StageOutcome {
 		if st.Status == StatusVerified {
 			break // what failed before it was made good, as far as anybody can tell
 		}
-		if st.Status != StatusFailed || st.Result == nil || st.Result.Error == nil {
+		k := st.kept()
+		if st.Status != StatusFailed || k.Failure == "" {
 			continue
 		}
-		e := st.Result.Error
-		out.Cause = &tool.Error{Code: e.Code, Message: fmt.Sprintf("call %d of the run %s, %s: %s", i+1, out.RunID, st.Tool, e.Message), Cause: e.Cause}
-		if h := st.Result.RetryHint; h != nil {
-			out.RetryAfterMS = h.Fields().RetryAfterMS
+		out.Cause = tool.NewError(k.Failure, fmt.Sprintf("call %d of the run %s, %s: %s", i+1, out.RunID, st.Tool, k.Message))
+		if st.Result != nil {
+			out.Cause.Cause = st.Result.Error.Cause
 		}
+		out.RetryAfterMS = k.RetryAfterMS
 		break
 	}
 	return out
@@ -171,20 +172,11 @@ func left(steps []StepState) (effect tool.Effect, outside []string) {
 
 // standing is what one call has left in the world.
 func standing(st StepState) tool.Effect {
-	if st.Class == tool.ReadOnly || st.Result == nil {
+	k := st.kept()
+	if st.Class == tool.ReadOnly || k == nil {
 		return tool.EffectNone
 	}
-	effect := tool.EffectNone
-	for _, a := range st.Result.Attempts {
-		switch {
-		case a.RolledBack || a.Effect == tool.EffectNone:
-		case a.Effect == tool.EffectUnknown && st.Status != StatusVerified:
-			effect = tool.EffectUnknown
-		case effect == tool.EffectNone:
-			effect = tool.EffectConfirmed
-		}
-	}
-	return effect
+	return k.Left
 }
 
 // cause is the error that the run of a stage ended with, nil when there is none.

@@ -340,5 +340,12 @@ func TestLeft(t *testing.T) {
 		if effect, outside := left(c.steps); effect != c.effect || strings.Join(outside, " ") != c.outside {
 			t.Errorf("%s: %s, %v", c.name, effect, outside)
 		}
+		var carried []StepState
+		for _, st := range c.steps {
+			carried = append(carried, st.withoutResult())
+		}
+		if effect, outside := left(carried); effect != c.effect || strings.Join(outside, " ") != c.outside {
+			t.Errorf("%s, in a new history: %s, %v", c.name, effect, outside)
+		}
 	}
 }

@@ -216,13 +216,14 @@ func (r *run) finalize(ctx workflow.Context) string {
 func (r *run) restriction() tool.ID {
 	for _, a := range slices.Backward(r.state.Planning.Awaited) {
 		st := r.find(a.CallID)
-		if st == nil || st.Result == nil {
+		if st == nil {
 			continue
 		}
-		if h := st.Result.RetryHint; h != nil && h.Fields().RestrictToTool {
+		if k := st.kept(); k != nil && k.Restrict {
 			return st.Tool
+		} else if k != nil {
+			return ""
 		}
-		return ""
 	}
 	return ""
 }
@@ -242,7 +243,7 @@ func goalReached(p *Planning, steps []StepState, backs bool) bool {
 		return false
 	}
 	for _, st := range steps {
-		if h := st.Result; st.Status == StatusFailed && h != nil && h.RetryHint != nil && h.RetryHint.Reason() == tool.ReasonOutcomeUnknown {
+		if k := st.kept(); st.Status == StatusFailed && k.Reason == tool.ReasonOutcomeUnknown {
 			return false // something was left standing that nobody has looked into
 		}
 	}

@@ -223,6 +223,15 @@ func (s *State) Rows() []narration.Row {
 	rows := make([]narration.Row, len(s.Steps))
 	for i, st := range s.Steps {
 		rows[i] = narration.RowOf(i+1, st.Title, st.Result)
+		if k := st.kept(); st.Result == nil && k != nil {
+			rows[i].Attempts, rows[i].Failure, rows[i].Verdict = k.Attempts, k.Failure, tool.VerdictSuccess
+			switch {
+			case k.Reason == tool.ReasonOutcomeUnknown, k.Failure == tool.VerificationUncertain:
+				rows[i].Verdict = tool.VerdictUncertain
+			case k.Failure != "":
+				rows[i].Verdict = tool.VerdictFailure
+			}
+		}
 		if st.Status == StatusVerified && st.Expects != "" { // it failed as it should
 			rows[i].Verdict = tool.VerdictSuccess
 		}

@@ -109,12 +109,12 @@ func (r *run) details() string {
 				fmt.Fprintf(&b, ": **%s**", q.Text)
 			}
 		}
-		if res := st.Result; res != nil && len(res.Attempts) == 0 && res.Error != nil {
-			fmt.Fprintf(&b, ": **%s**: %s", res.Error.Code, res.Error.Message)
-		} else if res != nil && len(res.Attempts) > 0 {
-			fmt.Fprintf(&b, ": %d attempt(s), %s", len(res.Attempts), res.Attempts[len(res.Attempts)-1].Source.Badge())
-			if res.Error != nil {
-				fmt.Fprintf(&b, ", **%s**: %s", res.Error.Code, res.Error.Message)
+		if k := st.kept(); k != nil && k.Attempts == 0 && k.Failure != "" {
+			fmt.Fprintf(&b, ": **%s**: %s", k.Failure, k.Message)
+		} else if k != nil && k.Attempts > 0 {
+			fmt.Fprintf(&b, ": %d attempt(s), %s", k.Attempts, k.Source.Badge())
+			if k.Failure != "" {
+				fmt.Fprintf(&b, ", **%s**: %s", k.Failure, k.Message)
 			}
 		}
 		b.WriteByte('\n')
@@ -137,11 +137,11 @@ func (r *run) finish(ctx workflow.Context, cause error) {
 		if !slices.Contains(tools, string(st.Tool)) && len(tools) < 50 {
 			tools = append(tools, string(st.Tool))
 		}
-		if res := st.Result; res != nil && len(res.Attempts) > 0 {
-			source = string(res.Attempts[len(res.Attempts)-1].Source)
-			healed = healed || res.OK() && len(res.Attempts) > 1
-			if res.Error != nil && st.Status == StatusFailed {
-				failure = string(res.Error.Code)
+		if k := st.kept(); k != nil && k.Attempts > 0 {
+			source = string(k.Source)
+			healed = healed || k.Failure == "" && k.Attempts > 1
+			if st.Status == StatusFailed && k.Failure != "" {
+				failure = string(k.Failure)
 			}
 		}
 	}

@@ -157,6 +157,8 @@ type State struct {
 	Steps    []StepState `json:"steps"`
 	// Paused: no step begins before the run is resumed.
 	Paused bool `json:"paused,omitempty"`
+	// Controls counts how often it was paused and resumed.
+	Controls int `json:"controls,omitempty"`
 	// Questions are those that wait for an answer, in the order of asking.
 	Questions []tool.Question `json:"questions,omitempty"`
 	// Below names, by question, the run of a stage or an agent that asks it.
@@ -201,6 +203,8 @@ type StepState struct {
 	Status  Status       `json:"status"`
 	Result  *tool.Result `json:"result,omitempty"`
 	Expects tool.Failure `json:"expect_failure,omitempty"`
+	// Kept stands for the Result of a step that ended before the run went on in a new history.
+	Kept *Kept `json:"kept,omitempty"`
 	// Class of the call; "" in states that were kept by older versions.
 	Class tool.EffectClass `json:"class,omitempty"`
 	// ChildRun is the latest run that does, or did, the work of an agent-backed tool or of a stage.

@@ -278,8 +278,8 @@ func within(stage, pipeline tool.Policy) tool.Policy {
 // firstFailure says which step of a run failed, and how.
 func firstFailure(steps []StepState) string {
 	for i, s := range steps {
-		if s.Status == StatusFailed && s.Result != nil && s.Result.Error != nil {
-			return fmt.Sprintf(": step %d (%s) failed with %s: %s", i+1, s.Tool, s.Result.Error.Code, s.Result.Error.Message)
+		if k := s.kept(); s.Status == StatusFailed && k.Failure != "" {
+			return fmt.Sprintf(": step %d (%s) failed with %s: %s", i+1, s.Tool, k.Failure, k.Message)
 		}
 	}
 	return ""

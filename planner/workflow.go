@@ -32,7 +32,6 @@ type run struct {
 	current  *narrow              // what the step in hand is doing, for the UI
 	inHand   string               // the call of the step in hand
 	replies  map[string]*Reply    // accepted, by question
-	controls int                  // how often it was paused and resumed
 	drafts   map[string]*prepared // of calls that did not validate when they came
 	question *PlannedQuestion     // of the planner, to be asked after the calls of its turn
 	noModel  bool                 // there is none to correct payloads
@@ -187,8 +186,8 @@ func (r *run) control(ctx workflow.Context, paused bool) error {
 		return nil
 	}
 	r.state.Paused = paused
-	r.controls++
-	_, err := r.publish(ctx, Publication{Control: r.controls, Paused: paused})
+	r.state.Controls++
+	_, err := r.publish(ctx, Publication{Control: r.state.Controls, Paused: paused})
 	return err
 }
 
@@ -309,27 +308,6 @@ func (r *run) work(ctx workflow.Context) error {
 			return nil
 		}
 	}
-}
-
-// suggested reports that the history has grown long, and that nothing stands in the way of going on in a new one.
-func (r *run) suggested(ctx workflow.Context) bool {
-	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) && len(r.state.Questions) == 0 && r.question == nil
-}
-
-// goOnInNewHistory carries the state over, without the results: those are in the event store.
-func (r *run) goOnInNewHistory(ctx workflow.Context) error {
-	in := r.in
-	in.Steps = r.pending
-	carried := r.state
-	carried.Steps = nil
-	for _, st := range r.state.Steps {
-		if st.Status.Ended() {
-			st.Result = nil
-			carried.Steps = append(carried.Steps, st)
-		}
-	}
-	in.Carried = &carried
-	return workflow.NewContinueAsNewError(ctx, WorkflowRun, in)
 }
 
 // step makes one call: it is readied, attempted until the healing decision ends it, and concluded.
