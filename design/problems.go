@@ -27,6 +27,7 @@ var refusals = map[string]refusal{
 	"too_many_streams":  {StatusTooManyRequests, CodeResourceExhausted},
 	"internal":          {StatusInternalServerError, CodeInternal},
 	"unavailable":       {StatusServiceUnavailable, CodeUnavailable},
+	"interrupted":       {StatusServiceUnavailable, CodeAborted}, // not Unavailable, which clients repeat by themselves
 }
 
 var statusWords = map[int]string{
@@ -38,7 +39,7 @@ var statusWords = map[int]string{
 	StatusUnprocessableEntity:   "The body is not valid, and issues lists everything that is wrong with it; or, with the code key_reused, the idempotency key belongs to another request. Nothing was done.",
 	StatusTooManyRequests:       "Too much at once: calls, streams, or calls that wait in the run. Nothing was done; wait as Retry-After says.",
 	StatusInternalServerError:   "A fault of toolsvc itself. The text says whether a call may have been made.",
-	StatusServiceUnavailable:    "What keeps the runs cannot be reached. Nothing was accepted; wait as Retry-After says.",
+	StatusServiceUnavailable:    "What keeps the runs cannot be reached. Nothing was accepted; wait as Retry-After says. With the code interrupted it was lost while the request was under way: what was asked for may have been done, so look at the run first.",
 }
 
 // problems declares the errors of a service.

@@ -9,14 +9,14 @@ import (
 var _ = Service("runs", func() {
 	Description("Runs: their start, their calls, questions and approvals, events, control; and the artifacts that results name by digest.")
 	problems("invalid_parameter", "forbidden", "unknown_tool", "unknown_run", "unknown_call", "unknown_artifact", "run_ended", "question_closed",
-		"payload_too_large", "invalid_body", "key_reused", "run_full", "too_many_calls", "too_many_streams", "internal", "unavailable")
+		"payload_too_large", "invalid_body", "key_reused", "run_full", "too_many_calls", "too_many_streams", "internal", "unavailable", "interrupted")
 	HTTP(func() {
 		Path("/v1/runs")
-		httpProblems("invalid_parameter", "forbidden", "internal", "unavailable")
+		httpProblems("invalid_parameter", "forbidden", "internal", "unavailable", "interrupted")
 	})
 	GRPC(func() {
 		Package("toolsvc.runs.v1")
-		grpcProblems("invalid_parameter", "forbidden", "internal", "unavailable")
+		grpcProblems("invalid_parameter", "forbidden", "internal", "unavailable", "interrupted")
 	})
 
 	Method("start", func() {

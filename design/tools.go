@@ -8,7 +8,7 @@ var _ = Service("tools", func() {
 	Description("The catalogue of tools, and calls to them.")
 
 	problems("invalid_parameter", "unknown_tool", "unknown_run", "run_ended", "run_full", "payload_too_large", "too_many_calls", "key_reused",
-		"forbidden", "unavailable", "internal")
+		"forbidden", "unavailable", "interrupted", "internal")
 	HTTP(func() {
 		Path("/v1/tools")
 		httpProblems("forbidden", "internal")
@@ -106,7 +106,7 @@ var _ = Service("tools", func() {
 				Header("outcome:Toolsvc-Outcome")
 				Body("result")
 			})
-			httpProblems("invalid_parameter", "unknown_tool", "unknown_run", "run_ended", "payload_too_large", "run_full", "too_many_calls", "unavailable")
+			httpProblems("invalid_parameter", "unknown_tool", "unknown_run", "run_ended", "payload_too_large", "run_full", "too_many_calls", "unavailable", "interrupted")
 		})
 		GRPC(func() {
 			Metadata(func() {
@@ -114,7 +114,7 @@ var _ = Service("tools", func() {
 				Attribute("idempotency_key:idempotency-key")
 			})
 			Response(CodeOK)
-			grpcProblems("invalid_parameter", "unknown_tool", "unknown_run", "run_ended", "payload_too_large", "run_full", "too_many_calls", "key_reused", "unavailable")
+			grpcProblems("invalid_parameter", "unknown_tool", "unknown_run", "run_ended", "payload_too_large", "run_full", "too_many_calls", "key_reused", "unavailable", "interrupted")
 		})
 	})
 })

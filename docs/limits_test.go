@@ -64,6 +64,8 @@ var limits = []limit{
 	{what: "contents of files that one process remembers for `document.diff`, beside what the store keeps", file: "executors/document/options.go", name: "maxRemembered", unit: bytes},
 	{what: "what a service shows of its state, as evidence", file: "executors/service/values.go", name: "maxState", unit: bytes},
 	{what: "what has to be free on the disk of the state directory, for anything new to be accepted", file: "store/room.go", name: "minRoom", unit: bytes},
+	{what: "less than this free there counts as a full disk for what is under way", file: "store/room.go", name: "filledBelow", unit: bytes},
+	{what: "an answer is not waited for any longer when the disk has been full for", file: "planner/room.go", name: "filledGrace", unit: duration},
 	{what: "an event", file: "store/events.go", name: "MaxEventData", unit: bytes},
 	{what: "an artifact", file: "store/artifacts.go", name: "MaxArtifact", unit: bytes},
 	{what: "targets that are remembered of one origin", file: "store/memory.go", name: "MaxMemoriesPerScope"},

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"go.temporal.io/sdk/client"
-
 	"toolsvc/store"
 	"toolsvc/tool"
 )
@@ -73,7 +71,7 @@ func draftOf(spec *tool.Spec, req tool.Request, rejected *tool.Result) Step {
 // validate is refused by a Result that holds the issues and the question, which stays open. A planner's own question has no call, so the
 // Result is nil. by says who answers.
 //
-// Errors: [ErrQuestionClosed], [ErrUnknownRun], [ErrUnavailable], [ErrInterrupted].
+// Errors: [ErrQuestionClosed], [ErrUnknownRun], [ErrUnavailable], [ErrInterrupted], *[FilledError].
 func (s *Service) Answer(ctx context.Context, runID, questionID string, answer json.RawMessage, by string) (*tool.Result, error) {
 	st, err := s.State(ctx, runID)
 	if err != nil {
@@ -106,13 +104,8 @@ func (s *Service) Answer(ctx context.Context, runID, questionID string, answer j
 		}
 		reply.Step = &sealed
 	}
-	handle, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: runID, UpdateName: UpdateAnswer, Args: []any{reply},
-		WaitForStage: client.WorkflowUpdateStageCompleted})
-	if err != nil {
-		return nil, interrupted(err)
-	}
 	var res *tool.Result
-	if err := handle.Get(ctx, &res); err != nil {
+	if err := s.update(ctx, runID, UpdateAnswer, reply, &res); err != nil {
 		return nil, interrupted(err)
 	}
 	return s.linked(res), nil
@@ -216,11 +209,7 @@ func (s *Service) Result(ctx context.Context, runID, callID string) (*tool.Resul
 func (s *Service) join(ctx context.Context, runID, callID string) (*tool.Result, error) {
 	for try, wait := 1, queryWait; ; try, wait = try+1, 2*wait {
 		var res *tool.Result
-		handle, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: runID, UpdateName: UpdateCall, Args: []any{Step{CallID: callID}},
-			WaitForStage: client.WorkflowUpdateStageCompleted})
-		if err == nil {
-			err = handle.Get(ctx, &res)
-		}
+		err := s.update(ctx, runID, UpdateCall, Step{CallID: callID}, &res)
 		switch {
 		case err == nil:
 			return s.linked(res), nil
@@ -272,10 +261,5 @@ func (s *Service) Resume(ctx context.Context, runID string) error {
 }
 
 func (s *Service) control(ctx context.Context, runID string, pause bool) error {
-	handle, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: runID, UpdateName: UpdateControl, Args: []any{pause},
-		WaitForStage: client.WorkflowUpdateStageCompleted})
-	if err != nil {
-		return explain(err)
-	}
-	return explain(handle.Get(ctx, nil))
+	return explain(s.update(ctx, runID, UpdateControl, pause, nil))
 }

@@ -101,8 +101,12 @@ func (s *Service) accept(ctx context.Context, runID string, step Step) error {
 	if err != nil {
 		return err
 	}
-	handle, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: runID, UpdateID: step.CallID, UpdateName: UpdateCall, Args: []any{step},
-		WaitForStage: client.WorkflowUpdateStageAccepted})
+	var handle client.WorkflowUpdateHandle
+	err = s.whileRoom(ctx, runID, func(ctx context.Context) (err error) {
+		handle, err = s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: runID, UpdateID: step.CallID, UpdateName: UpdateCall, Args: []any{step},
+			WaitForStage: client.WorkflowUpdateStageAccepted})
+		return err
+	})
 	var full *serviceerror.ResourceExhausted // a cluster that bounds the calls under way more tightly than MaxQueued
 	switch {
 	case errors.As(err, &full):

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -21,12 +20,7 @@ const UpdateCancel = "cancel_call"
 //
 // It returns when the call has been told, which may be before its end. Errors: [ErrUnknownCall], [ErrUnknownRun], [ErrUnavailable].
 func (s *Service) CancelCall(ctx context.Context, runID, callID string) error {
-	handle, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: runID, UpdateName: UpdateCancel, Args: []any{callID},
-		WaitForStage: client.WorkflowUpdateStageCompleted})
-	if err == nil {
-		err = handle.Get(ctx, nil)
-	}
-	err = explain(err)
+	err := explain(s.update(ctx, runID, UpdateCancel, callID, nil))
 	if errors.Is(err, ErrUnknownRun) || errors.Is(err, ErrRunEnded) {
 		st, serr := s.State(ctx, runID)
 		switch {

@@ -75,6 +75,9 @@ type Service struct {
 	RunURL func(workflowID string) string
 	// Room is asked before anything is accepted: its error says that it could not be kept. nil always has room.
 	Room func() error
+	// Filled is asked while something is under way: its error says that nothing can be written any more, so that its answer will not come.
+	// nil is never filled.
+	Filled func() error
 	// Watcher sees calls come and go; nil when nobody does.
 	Watcher CallWatcher
 }
@@ -93,19 +96,7 @@ func (s *Service) Prepare(req tool.Request, lang string) (step Step, rejected *t
 	return prepareStep(s.Registry, s.Executors, req, lang)
 }
 
-// room is nil when a call can be kept. Without asking, a call would wait for a Temporal that cannot write, until nobody knows any more
-// whether it was accepted.
-func (s *Service) room() error {
-	if s.Room == nil {
-		return nil
-	}
-	if err := s.Room(); err != nil {
-		return fmt.Errorf("%w: %w", ErrNoRoom, err)
-	}
-	return nil
-}
-
-// Start starts a run. The same RunID again joins the run that is there. Errors: [ErrNoRoom], [ErrUnavailable], [ErrRunEnded].
+// Start starts a run. The same RunID again joins the run that is there. Errors: [ErrNoRoom], *[FilledError], [ErrUnavailable], [ErrRunEnded].
 func (s *Service) Start(ctx context.Context, in Input) error {
 	if err := s.room(); err != nil {
 		return err
@@ -117,15 +108,17 @@ func (s *Service) Start(ctx context.Context, in Input) error {
 			return err
 		}
 	}
-	_, err := s.Client.ExecuteWorkflow(ctx, s.options(in), WorkflowRun, in)
-	return explain(err)
+	return explain(s.whileRoom(ctx, in.RunID, func(ctx context.Context) error {
+		_, err := s.Client.ExecuteWorkflow(ctx, s.options(in), WorkflowRun, in)
+		return err
+	}))
 }
 
 // StartOnce is Start for a request that may come again under its idempotency key: the first one's run is returned, and started unless it is
 // there, or has been. Digest identifies what was asked for; the same key with another one is store.ErrKeyReused. Without a key the run is that
 // of the input.
 //
-// Errors: [ErrNoKeys], [ErrNoRoom], [ErrUnavailable], and those of the store; with any of them, the same request again leads to at most one run.
+// Errors: [ErrNoKeys], [ErrNoRoom], *[FilledError], [ErrUnavailable], and those of the store; with any of them, the same request again leads to at most one run.
 func (s *Service) StartOnce(ctx context.Context, in Input, key, digest string) (runID string, err error) {
 	if key == "" {
 		return in.RunID, s.Start(ctx, in)
@@ -171,7 +164,7 @@ func (s *Service) options(in Input) client.StartWorkflowOptions {
 }
 
 // Call makes one call and waits for its Result: in the run that the request names, which is started when it is not there, or in a run
-// of its own. The run goes on if ctx ends first.
+// of its own. The run goes on if ctx ends first, and, with a *[FilledError], when there is room again.
 func (s *Service) Call(ctx context.Context, req tool.Request, lang string) (*tool.Result, error) {
 	return s.CallIn(ctx, req, lang, req.RunID == "")
 }
@@ -224,15 +217,18 @@ func (s *Service) CallIn(ctx context.Context, req tool.Request, lang string, sin
 		opts.StaticSummary, opts.Memo[memoTitle] = clip(step.Title), step.Title
 	}
 	start := s.Client.NewWithStartWorkflowOperation(opts, WorkflowRun, in)
-	handle, err := s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: start,
-		UpdateOptions: client.UpdateWorkflowOptions{UpdateID: req.CallID, UpdateName: UpdateCall, Args: []any{step},
-			WaitForStage: client.WorkflowUpdateStageCompleted},
-	})
 	var res *tool.Result
-	if err == nil {
-		err = handle.Get(ctx, &res)
-	}
+	err = s.whileRoom(ctx, req.RunID, func(ctx context.Context) error {
+		handle, err := s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+			StartWorkflowOperation: start,
+			UpdateOptions: client.UpdateWorkflowOptions{UpdateID: req.CallID, UpdateName: UpdateCall, Args: []any{step},
+				WaitForStage: client.WorkflowUpdateStageCompleted},
+		})
+		if err != nil {
+			return err
+		}
+		return handle.Get(ctx, &res)
+	})
 	if err != nil {
 		err = interrupted(err)
 		if repeated && errors.Is(err, ErrRunEnded) { // the first one's run is over: its result is in the log
@@ -307,9 +303,21 @@ func givenUp(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (errors.As(err, &cancelled) || errors.Is(err, context.Canceled))
 }
 
+// update makes an update of a run and waits for what it comes to, which is decoded into out unless that is nil.
+func (s *Service) update(ctx context.Context, runID, name string, arg, out any) error {
+	return s.whileRoom(ctx, runID, func(ctx context.Context) error {
+		handle, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: runID, UpdateName: name, Args: []any{arg},
+			WaitForStage: client.WorkflowUpdateStageCompleted})
+		if err != nil {
+			return err
+		}
+		return handle.Get(ctx, out)
+	})
+}
+
 // Cancel asks the run to end.
 func (s *Service) Cancel(ctx context.Context, runID string) error {
-	return explain(s.Client.CancelWorkflow(ctx, runID, ""))
+	return explain(s.whileRoom(ctx, runID, func(ctx context.Context) error { return s.Client.CancelWorkflow(ctx, runID, "") }))
 }
 
 // explain turns Temporal's errors into ours.

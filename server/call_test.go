@@ -137,6 +137,8 @@ func TestRefusals(t *testing.T) {
 		"run full":                {planner.ErrRunFull, kindRunFull, codes.ResourceExhausted, "wait until some have ended"},
 		"unavailable":             {fmt.Errorf("%w: %s", planner.ErrUnavailable, secret), kindUnavailable, codes.Unavailable, "Nothing was accepted"},
 		"no room":                 {fmt.Errorf("%w: %s", planner.ErrNoRoom, secret), kindNoRoom, codes.Unavailable, "disk that keeps the runs is full"},
+		"the disk became full":    {&planner.FilledError{RunID: "r_own", Cause: errors.New(secret)}, kindInterrupted, codes.Aborted, `not known: look at the run "r_own" before asking again`},
+		"Temporal was lost":       {fmt.Errorf("%w: %s", planner.ErrInterrupted, secret), kindInterrupted, codes.Aborted, `not known: look at the run "r_a" before asking again`},
 		"any other":               {errors.New(secret), kindInternal, codes.Internal, "look at the state before calling again"},
 		"nothing at all":          {nil, kindInternal, codes.Internal, "look at the state before calling again"},
 	}

@@ -13,6 +13,7 @@ import (
 	goa "goa.design/goa/v3/pkg"
 
 	"toolsvc/gen/types"
+	"toolsvc/planner"
 )
 
 // kind is a kind of problem. Its code never changes: clients match on it.
@@ -36,6 +37,7 @@ var (
 	kindUnavailable      = kind{code: "unavailable", title: "Temporal is unavailable", status: http.StatusServiceUnavailable, retryAfter: 5}
 	kindStopping         = kind{code: "unavailable", title: "toolsvc is stopping", status: http.StatusServiceUnavailable, retryAfter: 5}
 	kindNoRoom           = kind{code: "unavailable", title: "No room to keep runs", status: http.StatusServiceUnavailable, retryAfter: 60}
+	kindInterrupted      = kind{code: "interrupted", title: "Interrupted", status: http.StatusServiceUnavailable}
 	kindInternal         = kind{code: "internal", title: "Internal fault", status: http.StatusInternalServerError}
 	kindForbidden        = kind{code: "forbidden", title: "Forbidden", status: http.StatusForbidden}
 	kindUnknownCall      = kind{code: "unknown_call", title: "Unknown call", status: http.StatusNotFound}
@@ -65,6 +67,27 @@ const (
 	faultInCall = "toolsvc failed while it made this call. Whether the call had its effect is not known: look at the state before calling again. The log tells more under this request_id."
 	fault       = "toolsvc failed while it answered. Nothing was called. The log tells more under this request_id."
 )
+
+// interruptedBy is the refusal for a request whose answer was lost after it was sent, so that nobody knows what became of it; nil for any other
+// error. It advises no wait: the same request again is safe only under an idempotency key.
+func interruptedBy(ctx context.Context, run string, err error) *refusal {
+	var full *planner.FilledError
+	what := "Temporal, which keeps the runs, was lost while this request was under way."
+	switch {
+	case errors.As(err, &full):
+		what = "The disk that keeps the runs became full while this request was under way. The run goes on when its operator has made room."
+		if full.RunID != "" {
+			run = full.RunID
+		}
+	case !errors.Is(err, planner.ErrInterrupted):
+		return nil
+	}
+	where := "its run"
+	if run != "" {
+		where = "the run " + strconv.Quote(clip(run))
+	}
+	return refuse(ctx, kindInterrupted, what+" Whether what was asked for was done is not known: look at "+where+" before asking again, or ask again with the same Idempotency-Key.")
+}
 
 // refusal is an error that a caller may read: problem details, whose text is the detail.
 type refusal struct{ *types.Problem }

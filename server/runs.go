@@ -341,6 +341,9 @@ func (s *runService) refusal(ctx context.Context, run string, err error, otherwi
 		return refuse(ctx, kindQuestionClosed, "The question is not open: it was answered, has expired, or never was. Nothing was done; the run tells which questions are open.")
 	case errors.Is(err, planner.ErrRunFull):
 		return refuse(ctx, kindRunFull, fmt.Sprintf("Too many calls wait in the run %q; wait until some have ended.", clip(run)))
+	case interruptedBy(ctx, run, err) != nil:
+		s.log.ErrorContext(ctx, "a request about a run was interrupted", "request_id", requestID(ctx), "run_id", run, "error", err)
+		return interruptedBy(ctx, run, err)
 	case errors.Is(err, planner.ErrNoRoom):
 		return refuse(ctx, kindNoRoom, noRoom+" Nothing was accepted; send the same request again later.")
 	case errors.Is(err, planner.ErrUnavailable):

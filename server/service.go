@@ -71,6 +71,10 @@ func (s *service) Call(ctx context.Context, p *tools.CallPayload) (*tools.CallRe
 		err = sendable(res)
 	}
 	if err != nil {
+		if r := interruptedBy(ctx, req.RunID, err); r != nil && ctx.Err() == nil {
+			s.log.ErrorContext(ctx, "a call was interrupted", "request_id", requestID(ctx), "tool", req.Tool, "call_id", req.CallID, "error", err)
+			return nil, r
+		}
 		if r := refusalOf(ctx, req, err); r != nil {
 			s.log.DebugContext(ctx, "a call was refused", "request_id", requestID(ctx), "error", err)
 			return nil, r

@@ -177,7 +177,7 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.Service = &planner.Service{Sealer: sealer, Client: s.Client.Client, Registry: reg, Executors: executors, Keys: s.Store, Log: s.Store, HasModel: model != nil, RunURL: runURL, Room: s.Store.Room, Watcher: o.Telemetry}
+	s.Service = &planner.Service{Sealer: sealer, Client: s.Client.Client, Registry: reg, Executors: executors, Keys: s.Store, Log: s.Store, HasModel: model != nil, RunURL: runURL, Room: s.Store.Room, Filled: s.Store.Filled, Watcher: o.Telemetry}
 	if o.Caller != nil {
 		s.Service.Offers = o.Caller.Offers
 	}

@@ -20,6 +20,31 @@ func (s *Store) Room() error {
 	return RoomIn(filepath.Dir(d.path))
 }
 
+// filledBelow is how little is free where a database, which writes some pages for every change, can be taken to have stopped, in bytes.
+const filledBelow = 1 << 20
+
+// Filled returns [ErrDiskFull] when so little is left on the disk of the state directory that nothing more can be written, and nil otherwise and
+// where that is not known. Between that and [Store.Room], what was accepted comes to its end.
+func (s *Store) Filled() error {
+	d, ok := s.driver.(*sqliteFile)
+	if !ok {
+		return nil
+	}
+	dir := filepath.Dir(d.path)
+	free, err := freeBytes(dir)
+	if err != nil {
+		return nil //nolint:nilerr // what is written next says it better
+	}
+	return filled(dir, free)
+}
+
+func filled(dir string, free uint64) error {
+	if free >= filledBelow {
+		return nil
+	}
+	return fmt.Errorf("%w (%d KiB are free in %s)", ErrDiskFull, free>>10, dir)
+}
+
 // RoomIn is [Store.Room] for a state directory whose store is not open.
 func RoomIn(dir string) error {
 	free, err := freeBytes(dir)

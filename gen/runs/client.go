@@ -66,6 +66,7 @@ func NewClient(start, list, show, append_, result, watch, artifact, answer, appr
 //   - "too_many_streams" (type *types.Problem)
 //   - "internal" (type *types.Problem)
 //   - "unavailable" (type *types.Problem)
+//   - "interrupted" (type *types.Problem)
 //   - error: internal error
 func (c *Client) Start(ctx context.Context, p *StartPayload) (res *StartResult, err error) {
 	var ires any
@@ -94,6 +95,7 @@ func (c *Client) Start(ctx context.Context, p *StartPayload) (res *StartResult, 
 //   - "too_many_streams" (type *types.Problem)
 //   - "internal" (type *types.Problem)
 //   - "unavailable" (type *types.Problem)
+//   - "interrupted" (type *types.Problem)
 //   - error: internal error
 func (c *Client) List(ctx context.Context, p *ListPayload) (res *ListResult, err error) {
 	var ires any
@@ -122,6 +124,7 @@ func (c *Client) List(ctx context.Context, p *ListPayload) (res *ListResult, err
 //   - "too_many_streams" (type *types.Problem)
 //   - "internal" (type *types.Problem)
 //   - "unavailable" (type *types.Problem)
+//   - "interrupted" (type *types.Problem)
 //   - error: internal error
 func (c *Client) Show(ctx context.Context, p *ShowPayload) (res *RunState, err error) {
 	var ires any
@@ -150,6 +153,7 @@ func (c *Client) Show(ctx context.Context, p *ShowPayload) (res *RunState, err e
 //   - "too_many_streams" (type *types.Problem)
 //   - "internal" (type *types.Problem)
 //   - "unavailable" (type *types.Problem)
+//   - "interrupted" (type *types.Problem)
 //   - error: internal error
 func (c *Client) Append(ctx context.Context, p *AppendPayload) (res *AppendResult, err error) {
 	var ires any
@@ -178,6 +182,7 @@ func (c *Client) Append(ctx context.Context, p *AppendPayload) (res *AppendResul
 //   - "too_many_streams" (type *types.Problem)
 //   - "internal" (type *types.Problem)
 //   - "unavailable" (type *types.Problem)
+//   - "interrupted" (type *types.Problem)
 //   - error: internal error
 func (c *Client) Result(ctx context.Context, p *ResultPayload) (res *types.ToolResult, err error) {
 	var ires any
@@ -206,6 +211,7 @@ func (c *Client) Result(ctx context.Context, p *ResultPayload) (res *types.ToolR
 //   - "too_many_streams" (type *types.Problem)
 //   - "internal" (type *types.Problem)
 //   - "unavailable" (type *types.Problem)
+//   - "interrupted" (type *types.Problem)
 //   - error: internal error
 func (c *Client) Watch(ctx context.Context, p *WatchPayload) (res WatchClientStream, err error) {
 	var ires any
@@ -234,6 +240,7 @@ func (c *Client) Watch(ctx context.Context, p *WatchPayload) (res WatchClientStr
 //   - "too_many_streams" (type *types.Problem)
 //   - "internal" (type *types.Problem)
 //   - "unavailable" (type *types.Problem)
+//   - "interrupted" (type *types.Problem)
 //   - error: internal error
 func (c *Client) Artifact(ctx context.Context, p *ArtifactPayload) (res ArtifactClientStream, err error) {
 	var ires any
@@ -262,6 +269,7 @@ func (c *Client) Artifact(ctx context.Context, p *ArtifactPayload) (res Artifact
 //   - "too_many_streams" (type *types.Problem)
 //   - "internal" (type *types.Problem)
 //   - "unavailable" (type *types.Problem)
+//   - "interrupted" (type *types.Problem)
 //   - error: internal error
 func (c *Client) Answer(ctx context.Context, p *AnswerPayload) (res *Answered, err error) {
 	var ires any
@@ -290,6 +298,7 @@ func (c *Client) Answer(ctx context.Context, p *AnswerPayload) (res *Answered, e
 //   - "too_many_streams" (type *types.Problem)
 //   - "internal" (type *types.Problem)
 //   - "unavailable" (type *types.Problem)
+//   - "interrupted" (type *types.Problem)
 //   - error: internal error
 func (c *Client) Approve(ctx context.Context, p *ApprovePayload) (res *Answered, err error) {
 	var ires any
@@ -318,6 +327,7 @@ func (c *Client) Approve(ctx context.Context, p *ApprovePayload) (res *Answered,
 //   - "too_many_streams" (type *types.Problem)
 //   - "internal" (type *types.Problem)
 //   - "unavailable" (type *types.Problem)
+//   - "interrupted" (type *types.Problem)
 //   - error: internal error
 func (c *Client) Pause(ctx context.Context, p *PausePayload) (err error) {
 	_, err = c.PauseEndpoint(ctx, p)
@@ -342,6 +352,7 @@ func (c *Client) Pause(ctx context.Context, p *PausePayload) (err error) {
 //   - "too_many_streams" (type *types.Problem)
 //   - "internal" (type *types.Problem)
 //   - "unavailable" (type *types.Problem)
+//   - "interrupted" (type *types.Problem)
 //   - error: internal error
 func (c *Client) Resume(ctx context.Context, p *ResumePayload) (err error) {
 	_, err = c.ResumeEndpoint(ctx, p)
@@ -366,6 +377,7 @@ func (c *Client) Resume(ctx context.Context, p *ResumePayload) (err error) {
 //   - "too_many_streams" (type *types.Problem)
 //   - "internal" (type *types.Problem)
 //   - "unavailable" (type *types.Problem)
+//   - "interrupted" (type *types.Problem)
 //   - error: internal error
 func (c *Client) Cancel(ctx context.Context, p *CancelPayload) (err error) {
 	_, err = c.CancelEndpoint(ctx, p)

@@ -41,6 +41,7 @@ func NewClient(list, show, call goa.Endpoint) *Client {
 //   - "key_reused" (type *types.Problem)
 //   - "forbidden" (type *types.Problem)
 //   - "unavailable" (type *types.Problem)
+//   - "interrupted" (type *types.Problem)
 //   - "internal" (type *types.Problem)
 //   - error: internal error
 func (c *Client) List(ctx context.Context) (res *ListResult, err error) {
@@ -64,6 +65,7 @@ func (c *Client) List(ctx context.Context) (res *ListResult, err error) {
 //   - "key_reused" (type *types.Problem)
 //   - "forbidden" (type *types.Problem)
 //   - "unavailable" (type *types.Problem)
+//   - "interrupted" (type *types.Problem)
 //   - "internal" (type *types.Problem)
 //   - error: internal error
 func (c *Client) Show(ctx context.Context, p *ShowPayload) (res *ToolSpec, err error) {
@@ -87,6 +89,7 @@ func (c *Client) Show(ctx context.Context, p *ShowPayload) (res *ToolSpec, err e
 //   - "key_reused" (type *types.Problem)
 //   - "forbidden" (type *types.Problem)
 //   - "unavailable" (type *types.Problem)
+//   - "interrupted" (type *types.Problem)
 //   - "internal" (type *types.Problem)
 //   - error: internal error
 func (c *Client) Call(ctx context.Context, p *CallPayload) (res *CallResult, err error) {

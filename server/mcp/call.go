@@ -144,6 +144,7 @@ func (s *Surface) refused(req tool.Request, err error) *tool.Result {
 	}
 	var unknown *planner.UnknownToolError
 	var forbidden *auth.ForbiddenError
+	var full *planner.FilledError
 	switch {
 	case errors.As(err, &unknown):
 		m := unknown.Error() + " Nothing was called."
@@ -181,6 +182,13 @@ func (s *Surface) refused(req tool.Request, err error) *tool.Result {
 	case errors.Is(err, planner.ErrUnavailable):
 		m := "Temporal, which keeps the runs, cannot be reached. Nothing was accepted; send the same call again later."
 		fail(tool.ToolUnavailable, m, tool.HintWait(req.Tool, tool.ReasonToolUnavailable, m, unavailableFor))
+	case errors.As(err, &full):
+		m := "The disk that keeps the runs became full before the result came. The call may have been made, and its run goes on when there is room: look with run_get before calling again."
+		if res.RunID == "" {
+			res.RunID = full.RunID
+		}
+		fail(tool.OutcomeUnknown, m, tool.HintUnknown(req.Tool, m, nil))
+		res.Error.Cause = nil // it names folders
 	case errors.Is(err, planner.ErrInterrupted):
 		m := "Temporal was lost before the result came. The call may go on in its run: look with run_get before calling again."
 		fail(tool.OutcomeUnknown, m, tool.HintUnknown(req.Tool, m, nil))

@@ -310,6 +310,7 @@ func TestErrorsOfTheServiceAreResults(t *testing.T) {
 		{planner.ErrUnavailable, tool.ToolUnavailable, tool.ReasonToolUnavailable},
 		{planner.ErrRunFull, tool.RateLimited, tool.ReasonRateLimited},
 		{planner.ErrInterrupted, tool.OutcomeUnknown, tool.ReasonOutcomeUnknown},
+		{&planner.FilledError{Cause: errors.New("x")}, tool.OutcomeUnknown, tool.ReasonOutcomeUnknown},
 		{errors.New("secret inner workings"), tool.Internal, tool.ReasonOutcomeUnknown},
 	} {
 		service := newRuns()

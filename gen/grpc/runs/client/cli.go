@@ -26,7 +26,7 @@ func BuildStartPayload(runsStartMessage string, runsStartAcceptLanguage string, 
 		if runsStartMessage != "" {
 			err = json.Unmarshal([]byte(runsStartMessage), &message)
 			if err != nil {
-				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Doloribus pariatur ea optio dicta odio.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6292633743885405723,\n         \"max_failures\": 5564544979886164344,\n         \"question_ttl_ms\": 8118142317522698796,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 4561023381366184013,\n         \"token_budget\": 1332646128925975160,\n         \"wait_budget_ms\": 6426166064305390284\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }'")
+				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"goal\": \"Play Harbor Lights\",\n      \"instructions\": \"Aut aut rem quia consequatur.\",\n      \"language\": \"en\",\n      \"policy\": {\n         \"allow\": [\n            \"browser.*\"\n         ],\n         \"approve\": \"ask\",\n         \"ask\": true,\n         \"deny\": [\n            \"browser.evaluate\"\n         ],\n         \"max_calls\": 6292633743885405723,\n         \"max_failures\": 5564544979886164344,\n         \"question_ttl_ms\": 8118142317522698796,\n         \"repair\": \"lossless\",\n         \"time_budget_ms\": 4561023381366184013,\n         \"token_budget\": 1332646128925975160,\n         \"wait_budget_ms\": 6426166064305390284\n      },\n      \"steps\": [\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"TW9sZXN0aWFlIGVvcyBlc3QgZXN0IHF1aWEu\",\n            \"expect_failure\": \"h9m\",\n            \"title\": \"tdx\",\n            \"tool\": \"browser.click\"\n         }\n      ],\n      \"title\": \"Play Harbor Lights\"\n   }'")
 			}
 		}
 	}
@@ -202,7 +202,7 @@ func BuildWatchPayload(runsWatchMessage string) (*runs.WatchPayload, error) {
 		if runsWatchMessage != "" {
 			err = json.Unmarshal([]byte(runsWatchMessage), &message)
 			if err != nil {
-				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"after\": 8153211758415072215,\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"after\": 2967586101997129977,\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
 			}
 		}
 	}
@@ -243,7 +243,7 @@ func BuildAnswerPayload(runsAnswerMessage string) (*runs.AnswerPayload, error) {
 		if runsAnswerMessage != "" {
 			err = json.Unmarshal([]byte(runsAnswerMessage), &message)
 			if err != nil {
-				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"answer\": \"UXVpIHByYWVzZW50aXVtIGF1dCBkb2xvciBhbmltaSBjb3Jwb3Jpcy4=\",\n      \"question\": \"q_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"answer\": \"UmVydW0gdm9sdXB0YXRpYnVzIHF1aWEgZW5pbSBpbnZlbnRvcmUgY3VscGEgZGljdGEu\",\n      \"question\": \"q_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
 			}
 		}
 	}
@@ -265,7 +265,7 @@ func BuildApprovePayload(runsApproveMessage string) (*runs.ApprovePayload, error
 		if runsApproveMessage != "" {
 			err = json.Unmarshal([]byte(runsApproveMessage), &message)
 			if err != nil {
-				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"approval\": \"a_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"approved\": true,\n      \"digest\": \"fhl\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
+				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"approval\": \"a_5jx2mn4tq7wkc3zr6vbd8hysfa\",\n      \"approved\": true,\n      \"digest\": \"0wr\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\"\n   }'")
 			}
 		}
 	}

@@ -67,6 +67,8 @@ func (c *Client) Start() goa.Endpoint {
 				return nil, NewStartInternalError(message)
 			case *runspb.StartUnavailableError:
 				return nil, NewStartUnavailableError(message)
+			case *runspb.StartInterruptedError:
+				return nil, NewStartInterruptedError(message)
 			case *goapb.ErrorResponse:
 				return nil, goagrpc.NewServiceError(message)
 			default:
@@ -96,6 +98,8 @@ func (c *Client) List() goa.Endpoint {
 				return nil, NewListInternalError(message)
 			case *runspb.ListUnavailableError:
 				return nil, NewListUnavailableError(message)
+			case *runspb.ListInterruptedError:
+				return nil, NewListInterruptedError(message)
 			case *goapb.ErrorResponse:
 				return nil, goagrpc.NewServiceError(message)
 			default:
@@ -127,6 +131,8 @@ func (c *Client) Show() goa.Endpoint {
 				return nil, NewShowInternalError(message)
 			case *runspb.ShowUnavailableError:
 				return nil, NewShowUnavailableError(message)
+			case *runspb.ShowInterruptedError:
+				return nil, NewShowInterruptedError(message)
 			case *goapb.ErrorResponse:
 				return nil, goagrpc.NewServiceError(message)
 			default:
@@ -170,6 +176,8 @@ func (c *Client) Append() goa.Endpoint {
 				return nil, NewAppendInternalError(message)
 			case *runspb.AppendUnavailableError:
 				return nil, NewAppendUnavailableError(message)
+			case *runspb.AppendInterruptedError:
+				return nil, NewAppendInterruptedError(message)
 			case *goapb.ErrorResponse:
 				return nil, goagrpc.NewServiceError(message)
 			default:
@@ -205,6 +213,8 @@ func (c *Client) Result() goa.Endpoint {
 				return nil, NewResultInternalError(message)
 			case *runspb.ResultUnavailableError:
 				return nil, NewResultUnavailableError(message)
+			case *runspb.ResultInterruptedError:
+				return nil, NewResultInterruptedError(message)
 			case *goapb.ErrorResponse:
 				return nil, goagrpc.NewServiceError(message)
 			default:
@@ -238,6 +248,8 @@ func (c *Client) Watch() goa.Endpoint {
 				return nil, NewWatchInternalError(message)
 			case *runspb.WatchUnavailableError:
 				return nil, NewWatchUnavailableError(message)
+			case *runspb.WatchInterruptedError:
+				return nil, NewWatchInterruptedError(message)
 			case *goapb.ErrorResponse:
 				return nil, goagrpc.NewServiceError(message)
 			default:
@@ -271,6 +283,8 @@ func (c *Client) Artifact() goa.Endpoint {
 				return nil, NewArtifactInternalError(message)
 			case *runspb.ArtifactUnavailableError:
 				return nil, NewArtifactUnavailableError(message)
+			case *runspb.ArtifactInterruptedError:
+				return nil, NewArtifactInterruptedError(message)
 			case *goapb.ErrorResponse:
 				return nil, goagrpc.NewServiceError(message)
 			default:
@@ -310,6 +324,8 @@ func (c *Client) Answer() goa.Endpoint {
 				return nil, NewAnswerInternalError(message)
 			case *runspb.AnswerUnavailableError:
 				return nil, NewAnswerUnavailableError(message)
+			case *runspb.AnswerInterruptedError:
+				return nil, NewAnswerInterruptedError(message)
 			case *goapb.ErrorResponse:
 				return nil, goagrpc.NewServiceError(message)
 			default:
@@ -349,6 +365,8 @@ func (c *Client) Approve() goa.Endpoint {
 				return nil, NewApproveInternalError(message)
 			case *runspb.ApproveUnavailableError:
 				return nil, NewApproveUnavailableError(message)
+			case *runspb.ApproveInterruptedError:
+				return nil, NewApproveInterruptedError(message)
 			case *goapb.ErrorResponse:
 				return nil, goagrpc.NewServiceError(message)
 			default:
@@ -382,6 +400,8 @@ func (c *Client) Pause() goa.Endpoint {
 				return nil, NewPauseInternalError(message)
 			case *runspb.PauseUnavailableError:
 				return nil, NewPauseUnavailableError(message)
+			case *runspb.PauseInterruptedError:
+				return nil, NewPauseInterruptedError(message)
 			case *goapb.ErrorResponse:
 				return nil, goagrpc.NewServiceError(message)
 			default:
@@ -415,6 +435,8 @@ func (c *Client) Resume() goa.Endpoint {
 				return nil, NewResumeInternalError(message)
 			case *runspb.ResumeUnavailableError:
 				return nil, NewResumeUnavailableError(message)
+			case *runspb.ResumeInterruptedError:
+				return nil, NewResumeInterruptedError(message)
 			case *goapb.ErrorResponse:
 				return nil, goagrpc.NewServiceError(message)
 			default:
@@ -448,6 +470,8 @@ func (c *Client) Cancel() goa.Endpoint {
 				return nil, NewCancelInternalError(message)
 			case *runspb.CancelUnavailableError:
 				return nil, NewCancelUnavailableError(message)
+			case *runspb.CancelInterruptedError:
+				return nil, NewCancelInterruptedError(message)
 			case *goapb.ErrorResponse:
 				return nil, goagrpc.NewServiceError(message)
 			default:
@@ -478,6 +502,8 @@ func (s *WatchClientStream) Recv() (*runs.Event, error) {
 			return res, NewWatchInternalError(message)
 		case *runspb.WatchUnavailableError:
 			return res, NewWatchUnavailableError(message)
+		case *runspb.WatchInterruptedError:
+			return res, NewWatchInterruptedError(message)
 		case *goapb.ErrorResponse:
 			return res, goagrpc.NewServiceError(message)
 		default:
@@ -513,6 +539,8 @@ func (s *ArtifactClientStream) Recv() (*runs.ArtifactPiece, error) {
 			return res, NewArtifactInternalError(message)
 		case *runspb.ArtifactUnavailableError:
 			return res, NewArtifactUnavailableError(message)
+		case *runspb.ArtifactInterruptedError:
+			return res, NewArtifactInterruptedError(message)
 		case *goapb.ErrorResponse:
 			return res, goagrpc.NewServiceError(message)
 		default:

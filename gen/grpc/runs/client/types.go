@@ -366,6 +366,51 @@ func NewStartUnavailableError(message *runspb.StartUnavailableError) *types.Prob
 	return er
 }
 
+// NewStartInterruptedError builds the error type of the "start" endpoint of
+// the "runs" service from the gRPC error response type.
+func NewStartInterruptedError(message *runspb.StartInterruptedError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
 // NewProtoListRequest builds the gRPC request type from the payload of the
 // "list" endpoint of the "runs" service.
 func NewProtoListRequest(payload *runs.ListPayload) *runspb.ListRequest {
@@ -535,6 +580,51 @@ func NewListInternalError(message *runspb.ListInternalError) *types.Problem {
 // NewListUnavailableError builds the error type of the "list" endpoint of the
 // "runs" service from the gRPC error response type.
 func NewListUnavailableError(message *runspb.ListUnavailableError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
+// NewListInterruptedError builds the error type of the "list" endpoint of the
+// "runs" service from the gRPC error response type.
+func NewListInterruptedError(message *runspb.ListInterruptedError) *types.Problem {
 	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
@@ -875,6 +965,51 @@ func NewShowInternalError(message *runspb.ShowInternalError) *types.Problem {
 // NewShowUnavailableError builds the error type of the "show" endpoint of the
 // "runs" service from the gRPC error response type.
 func NewShowUnavailableError(message *runspb.ShowUnavailableError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
+// NewShowInterruptedError builds the error type of the "show" endpoint of the
+// "runs" service from the gRPC error response type.
+func NewShowInterruptedError(message *runspb.ShowInterruptedError) *types.Problem {
 	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
@@ -1446,6 +1581,51 @@ func NewAppendUnavailableError(message *runspb.AppendUnavailableError) *types.Pr
 	return er
 }
 
+// NewAppendInterruptedError builds the error type of the "append" endpoint of
+// the "runs" service from the gRPC error response type.
+func NewAppendInterruptedError(message *runspb.AppendInterruptedError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
 // NewProtoResultRequest builds the gRPC request type from the payload of the
 // "result" endpoint of the "runs" service.
 func NewProtoResultRequest(payload *runs.ResultPayload) *runspb.ResultRequest {
@@ -1840,6 +2020,51 @@ func NewResultUnavailableError(message *runspb.ResultUnavailableError) *types.Pr
 	return er
 }
 
+// NewResultInterruptedError builds the error type of the "result" endpoint of
+// the "runs" service from the gRPC error response type.
+func NewResultInterruptedError(message *runspb.ResultInterruptedError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
 // NewProtoWatchRequest builds the gRPC request type from the payload of the
 // "watch" endpoint of the "runs" service.
 func NewProtoWatchRequest(payload *runs.WatchPayload) *runspb.WatchRequest {
@@ -2131,6 +2356,51 @@ func NewWatchUnavailableError(message *runspb.WatchUnavailableError) *types.Prob
 	return er
 }
 
+// NewWatchInterruptedError builds the error type of the "watch" endpoint of
+// the "runs" service from the gRPC error response type.
+func NewWatchInterruptedError(message *runspb.WatchInterruptedError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
 // NewProtoArtifactRequest builds the gRPC request type from the payload of the
 // "artifact" endpoint of the "runs" service.
 func NewProtoArtifactRequest(payload *runs.ArtifactPayload) *runspb.ArtifactRequest {
@@ -2376,6 +2646,51 @@ func NewArtifactInternalError(message *runspb.ArtifactInternalError) *types.Prob
 // NewArtifactUnavailableError builds the error type of the "artifact" endpoint
 // of the "runs" service from the gRPC error response type.
 func NewArtifactUnavailableError(message *runspb.ArtifactUnavailableError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
+// NewArtifactInterruptedError builds the error type of the "artifact" endpoint
+// of the "runs" service from the gRPC error response type.
+func NewArtifactInterruptedError(message *runspb.ArtifactInterruptedError) *types.Problem {
 	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
@@ -2804,6 +3119,51 @@ func NewAnswerInternalError(message *runspb.AnswerInternalError) *types.Problem 
 // NewAnswerUnavailableError builds the error type of the "answer" endpoint of
 // the "runs" service from the gRPC error response type.
 func NewAnswerUnavailableError(message *runspb.AnswerUnavailableError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
+// NewAnswerInterruptedError builds the error type of the "answer" endpoint of
+// the "runs" service from the gRPC error response type.
+func NewAnswerInterruptedError(message *runspb.AnswerInterruptedError) *types.Problem {
 	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
@@ -3275,6 +3635,51 @@ func NewApproveUnavailableError(message *runspb.ApproveUnavailableError) *types.
 	return er
 }
 
+// NewApproveInterruptedError builds the error type of the "approve" endpoint
+// of the "runs" service from the gRPC error response type.
+func NewApproveInterruptedError(message *runspb.ApproveInterruptedError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
 // NewProtoPauseRequest builds the gRPC request type from the payload of the
 // "pause" endpoint of the "runs" service.
 func NewProtoPauseRequest(payload *runs.PausePayload) *runspb.PauseRequest {
@@ -3512,6 +3917,51 @@ func NewPauseInternalError(message *runspb.PauseInternalError) *types.Problem {
 // NewPauseUnavailableError builds the error type of the "pause" endpoint of
 // the "runs" service from the gRPC error response type.
 func NewPauseUnavailableError(message *runspb.PauseUnavailableError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
+// NewPauseInterruptedError builds the error type of the "pause" endpoint of
+// the "runs" service from the gRPC error response type.
+func NewPauseInterruptedError(message *runspb.PauseInterruptedError) *types.Problem {
 	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,
@@ -3833,6 +4283,51 @@ func NewResumeUnavailableError(message *runspb.ResumeUnavailableError) *types.Pr
 	return er
 }
 
+// NewResumeInterruptedError builds the error type of the "resume" endpoint of
+// the "runs" service from the gRPC error response type.
+func NewResumeInterruptedError(message *runspb.ResumeInterruptedError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
 // NewProtoCancelRequest builds the gRPC request type from the payload of the
 // "cancel" endpoint of the "runs" service.
 func NewProtoCancelRequest(payload *runs.CancelPayload) *runspb.CancelRequest {
@@ -4070,6 +4565,51 @@ func NewCancelInternalError(message *runspb.CancelInternalError) *types.Problem 
 // NewCancelUnavailableError builds the error type of the "cancel" endpoint of
 // the "runs" service from the gRPC error response type.
 func NewCancelUnavailableError(message *runspb.CancelUnavailableError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
+// NewCancelInterruptedError builds the error type of the "cancel" endpoint of
+// the "runs" service from the gRPC error response type.
+func NewCancelInterruptedError(message *runspb.CancelInterruptedError) *types.Problem {
 	er := &types.Problem{
 		Type:      message.Type,
 		Title:     message.Title,

@@ -972,6 +972,124 @@ func (x *StartUnavailableError) GetRequestId() string {
 	return ""
 }
 
+type StartInterruptedError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartInterruptedError) Reset() {
+	*x = StartInterruptedError{}
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartInterruptedError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartInterruptedError) ProtoMessage() {}
+
+func (x *StartInterruptedError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartInterruptedError.ProtoReflect.Descriptor instead.
+func (*StartInterruptedError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *StartInterruptedError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *StartInterruptedError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *StartInterruptedError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *StartInterruptedError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *StartInterruptedError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *StartInterruptedError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *StartInterruptedError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *StartInterruptedError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *StartInterruptedError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
 type StartRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What is to be reached, in words; at most 64 KiB
@@ -992,7 +1110,7 @@ type StartRequest struct {
 
 func (x *StartRequest) Reset() {
 	*x = StartRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[8]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1004,7 +1122,7 @@ func (x *StartRequest) String() string {
 func (*StartRequest) ProtoMessage() {}
 
 func (x *StartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[8]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1017,7 +1135,7 @@ func (x *StartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartRequest.ProtoReflect.Descriptor instead.
 func (*StartRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{8}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *StartRequest) GetGoal() string {
@@ -1086,7 +1204,7 @@ type StepRequest struct {
 
 func (x *StepRequest) Reset() {
 	*x = StepRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[9]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1098,7 +1216,7 @@ func (x *StepRequest) String() string {
 func (*StepRequest) ProtoMessage() {}
 
 func (x *StepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[9]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1111,7 +1229,7 @@ func (x *StepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRequest.ProtoReflect.Descriptor instead.
 func (*StepRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{9}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *StepRequest) GetTool() string {
@@ -1176,7 +1294,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[10]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1188,7 +1306,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[10]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1201,7 +1319,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{10}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Policy) GetRepair() string {
@@ -1291,7 +1409,7 @@ type StartResponse struct {
 
 func (x *StartResponse) Reset() {
 	*x = StartResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[11]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1303,7 +1421,7 @@ func (x *StartResponse) String() string {
 func (*StartResponse) ProtoMessage() {}
 
 func (x *StartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[11]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1316,7 +1434,7 @@ func (x *StartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartResponse.ProtoReflect.Descriptor instead.
 func (*StartResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{11}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *StartResponse) GetRunId() string {
@@ -1353,7 +1471,7 @@ type ListInvalidParameterError struct {
 
 func (x *ListInvalidParameterError) Reset() {
 	*x = ListInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[12]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1365,7 +1483,7 @@ func (x *ListInvalidParameterError) String() string {
 func (*ListInvalidParameterError) ProtoMessage() {}
 
 func (x *ListInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[12]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1378,7 +1496,7 @@ func (x *ListInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*ListInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{12}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListInvalidParameterError) GetType() string {
@@ -1471,7 +1589,7 @@ type ListForbiddenError struct {
 
 func (x *ListForbiddenError) Reset() {
 	*x = ListForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[13]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1483,7 +1601,7 @@ func (x *ListForbiddenError) String() string {
 func (*ListForbiddenError) ProtoMessage() {}
 
 func (x *ListForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[13]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1496,7 +1614,7 @@ func (x *ListForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListForbiddenError.ProtoReflect.Descriptor instead.
 func (*ListForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{13}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListForbiddenError) GetType() string {
@@ -1589,7 +1707,7 @@ type ListInternalError struct {
 
 func (x *ListInternalError) Reset() {
 	*x = ListInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[14]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1601,7 +1719,7 @@ func (x *ListInternalError) String() string {
 func (*ListInternalError) ProtoMessage() {}
 
 func (x *ListInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[14]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1614,7 +1732,7 @@ func (x *ListInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInternalError.ProtoReflect.Descriptor instead.
 func (*ListInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{14}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListInternalError) GetType() string {
@@ -1707,7 +1825,7 @@ type ListUnavailableError struct {
 
 func (x *ListUnavailableError) Reset() {
 	*x = ListUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[15]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1719,7 +1837,7 @@ func (x *ListUnavailableError) String() string {
 func (*ListUnavailableError) ProtoMessage() {}
 
 func (x *ListUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[15]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1732,7 +1850,7 @@ func (x *ListUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUnavailableError.ProtoReflect.Descriptor instead.
 func (*ListUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{15}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListUnavailableError) GetType() string {
@@ -1798,6 +1916,124 @@ func (x *ListUnavailableError) GetRequestId() string {
 	return ""
 }
 
+type ListInterruptedError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListInterruptedError) Reset() {
+	*x = ListInterruptedError{}
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListInterruptedError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListInterruptedError) ProtoMessage() {}
+
+func (x *ListInterruptedError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListInterruptedError.ProtoReflect.Descriptor instead.
+func (*ListInterruptedError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ListInterruptedError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *ListInterruptedError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ListInterruptedError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *ListInterruptedError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *ListInterruptedError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *ListInterruptedError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *ListInterruptedError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *ListInterruptedError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *ListInterruptedError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
 type ListRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// At most so many, 1 to 1000; 100 without it
@@ -1810,7 +2046,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[16]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1822,7 +2058,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[16]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1835,7 +2071,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{16}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListRequest) GetLimit() int32 {
@@ -1862,7 +2098,7 @@ type ListResponse struct {
 
 func (x *ListResponse) Reset() {
 	*x = ListResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[17]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1874,7 +2110,7 @@ func (x *ListResponse) String() string {
 func (*ListResponse) ProtoMessage() {}
 
 func (x *ListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[17]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1887,7 +2123,7 @@ func (x *ListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResponse.ProtoReflect.Descriptor instead.
 func (*ListResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{17}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListResponse) GetRuns() []*RunSummary {
@@ -1914,7 +2150,7 @@ type RunSummary struct {
 
 func (x *RunSummary) Reset() {
 	*x = RunSummary{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[18]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1926,7 +2162,7 @@ func (x *RunSummary) String() string {
 func (*RunSummary) ProtoMessage() {}
 
 func (x *RunSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[18]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1939,7 +2175,7 @@ func (x *RunSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSummary.ProtoReflect.Descriptor instead.
 func (*RunSummary) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{18}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RunSummary) GetRunId() string {
@@ -1997,7 +2233,7 @@ type ShowUnknownRunError struct {
 
 func (x *ShowUnknownRunError) Reset() {
 	*x = ShowUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[19]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2009,7 +2245,7 @@ func (x *ShowUnknownRunError) String() string {
 func (*ShowUnknownRunError) ProtoMessage() {}
 
 func (x *ShowUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[19]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2022,7 +2258,7 @@ func (x *ShowUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowUnknownRunError.ProtoReflect.Descriptor instead.
 func (*ShowUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{19}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ShowUnknownRunError) GetType() string {
@@ -2115,7 +2351,7 @@ type ShowInvalidParameterError struct {
 
 func (x *ShowInvalidParameterError) Reset() {
 	*x = ShowInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[20]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2127,7 +2363,7 @@ func (x *ShowInvalidParameterError) String() string {
 func (*ShowInvalidParameterError) ProtoMessage() {}
 
 func (x *ShowInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[20]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2140,7 +2376,7 @@ func (x *ShowInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*ShowInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{20}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ShowInvalidParameterError) GetType() string {
@@ -2233,7 +2469,7 @@ type ShowForbiddenError struct {
 
 func (x *ShowForbiddenError) Reset() {
 	*x = ShowForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[21]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2245,7 +2481,7 @@ func (x *ShowForbiddenError) String() string {
 func (*ShowForbiddenError) ProtoMessage() {}
 
 func (x *ShowForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[21]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2258,7 +2494,7 @@ func (x *ShowForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowForbiddenError.ProtoReflect.Descriptor instead.
 func (*ShowForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{21}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ShowForbiddenError) GetType() string {
@@ -2351,7 +2587,7 @@ type ShowInternalError struct {
 
 func (x *ShowInternalError) Reset() {
 	*x = ShowInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[22]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2363,7 +2599,7 @@ func (x *ShowInternalError) String() string {
 func (*ShowInternalError) ProtoMessage() {}
 
 func (x *ShowInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[22]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2376,7 +2612,7 @@ func (x *ShowInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowInternalError.ProtoReflect.Descriptor instead.
 func (*ShowInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{22}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ShowInternalError) GetType() string {
@@ -2469,7 +2705,7 @@ type ShowUnavailableError struct {
 
 func (x *ShowUnavailableError) Reset() {
 	*x = ShowUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[23]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2481,7 +2717,7 @@ func (x *ShowUnavailableError) String() string {
 func (*ShowUnavailableError) ProtoMessage() {}
 
 func (x *ShowUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[23]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2494,7 +2730,7 @@ func (x *ShowUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowUnavailableError.ProtoReflect.Descriptor instead.
 func (*ShowUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{23}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ShowUnavailableError) GetType() string {
@@ -2560,6 +2796,124 @@ func (x *ShowUnavailableError) GetRequestId() string {
 	return ""
 }
 
+type ShowInterruptedError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShowInterruptedError) Reset() {
+	*x = ShowInterruptedError{}
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShowInterruptedError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShowInterruptedError) ProtoMessage() {}
+
+func (x *ShowInterruptedError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShowInterruptedError.ProtoReflect.Descriptor instead.
+func (*ShowInterruptedError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ShowInterruptedError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *ShowInterruptedError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ShowInterruptedError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *ShowInterruptedError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *ShowInterruptedError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *ShowInterruptedError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *ShowInterruptedError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *ShowInterruptedError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *ShowInterruptedError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
 type ShowRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run
@@ -2570,7 +2924,7 @@ type ShowRequest struct {
 
 func (x *ShowRequest) Reset() {
 	*x = ShowRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[24]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2582,7 +2936,7 @@ func (x *ShowRequest) String() string {
 func (*ShowRequest) ProtoMessage() {}
 
 func (x *ShowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[24]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2595,7 +2949,7 @@ func (x *ShowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowRequest.ProtoReflect.Descriptor instead.
 func (*ShowRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{24}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ShowRequest) GetRun() string {
@@ -2652,7 +3006,7 @@ type ShowResponse struct {
 
 func (x *ShowResponse) Reset() {
 	*x = ShowResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[25]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2664,7 +3018,7 @@ func (x *ShowResponse) String() string {
 func (*ShowResponse) ProtoMessage() {}
 
 func (x *ShowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[25]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2677,7 +3031,7 @@ func (x *ShowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowResponse.ProtoReflect.Descriptor instead.
 func (*ShowResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{25}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ShowResponse) GetRunId() string {
@@ -2836,7 +3190,7 @@ type StepState struct {
 
 func (x *StepState) Reset() {
 	*x = StepState{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[26]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2848,7 +3202,7 @@ func (x *StepState) String() string {
 func (*StepState) ProtoMessage() {}
 
 func (x *StepState) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[26]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2861,7 +3215,7 @@ func (x *StepState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepState.ProtoReflect.Descriptor instead.
 func (*StepState) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{26}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *StepState) GetCallId() string {
@@ -2950,7 +3304,7 @@ type ToolResult struct {
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[27]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2962,7 +3316,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[27]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2975,7 +3329,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{27}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ToolResult) GetCallId() string {
@@ -3105,7 +3459,7 @@ type ToolError struct {
 
 func (x *ToolError) Reset() {
 	*x = ToolError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[28]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3117,7 +3471,7 @@ func (x *ToolError) String() string {
 func (*ToolError) ProtoMessage() {}
 
 func (x *ToolError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[28]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3130,7 +3484,7 @@ func (x *ToolError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolError.ProtoReflect.Descriptor instead.
 func (*ToolError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{28}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ToolError) GetCode() string {
@@ -3193,7 +3547,7 @@ type RetryHint struct {
 
 func (x *RetryHint) Reset() {
 	*x = RetryHint{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[29]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3205,7 +3559,7 @@ func (x *RetryHint) String() string {
 func (*RetryHint) ProtoMessage() {}
 
 func (x *RetryHint) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[29]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3218,7 +3572,7 @@ func (x *RetryHint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryHint.ProtoReflect.Descriptor instead.
 func (*RetryHint) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{29}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RetryHint) GetReason() string {
@@ -3324,7 +3678,7 @@ type Candidate struct {
 
 func (x *Candidate) Reset() {
 	*x = Candidate{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[30]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3336,7 +3690,7 @@ func (x *Candidate) String() string {
 func (*Candidate) ProtoMessage() {}
 
 func (x *Candidate) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[30]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3349,7 +3703,7 @@ func (x *Candidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
 func (*Candidate) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{30}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Candidate) GetName() string {
@@ -3402,7 +3756,7 @@ type RollbackNotice struct {
 
 func (x *RollbackNotice) Reset() {
 	*x = RollbackNotice{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[31]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3414,7 +3768,7 @@ func (x *RollbackNotice) String() string {
 func (*RollbackNotice) ProtoMessage() {}
 
 func (x *RollbackNotice) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[31]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3427,7 +3781,7 @@ func (x *RollbackNotice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollbackNotice.ProtoReflect.Descriptor instead.
 func (*RollbackNotice) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{31}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RollbackNotice) GetPerformed() bool {
@@ -3472,7 +3826,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[32]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3484,7 +3838,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[32]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3497,7 +3851,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{32}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Verification) GetVerdict() string {
@@ -3571,7 +3925,7 @@ type Check struct {
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[33]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3583,7 +3937,7 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[33]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3596,7 +3950,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{33}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Check) GetName() string {
@@ -3654,7 +4008,7 @@ type EvidenceRefs struct {
 
 func (x *EvidenceRefs) Reset() {
 	*x = EvidenceRefs{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[34]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3666,7 +4020,7 @@ func (x *EvidenceRefs) String() string {
 func (*EvidenceRefs) ProtoMessage() {}
 
 func (x *EvidenceRefs) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[34]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3679,7 +4033,7 @@ func (x *EvidenceRefs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceRefs.ProtoReflect.Descriptor instead.
 func (*EvidenceRefs) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{34}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *EvidenceRefs) GetBefore() string {
@@ -3715,7 +4069,7 @@ type Opinion struct {
 
 func (x *Opinion) Reset() {
 	*x = Opinion{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[35]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3727,7 +4081,7 @@ func (x *Opinion) String() string {
 func (*Opinion) ProtoMessage() {}
 
 func (x *Opinion) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[35]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3740,7 +4094,7 @@ func (x *Opinion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Opinion.ProtoReflect.Descriptor instead.
 func (*Opinion) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{35}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Opinion) GetModel() string {
@@ -3811,7 +4165,7 @@ type AttemptRecord struct {
 
 func (x *AttemptRecord) Reset() {
 	*x = AttemptRecord{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[36]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3823,7 +4177,7 @@ func (x *AttemptRecord) String() string {
 func (*AttemptRecord) ProtoMessage() {}
 
 func (x *AttemptRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[36]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3836,7 +4190,7 @@ func (x *AttemptRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptRecord.ProtoReflect.Descriptor instead.
 func (*AttemptRecord) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{36}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *AttemptRecord) GetNumber() int32 {
@@ -3921,7 +4275,7 @@ type Repair struct {
 
 func (x *Repair) Reset() {
 	*x = Repair{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[37]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3933,7 +4287,7 @@ func (x *Repair) String() string {
 func (*Repair) ProtoMessage() {}
 
 func (x *Repair) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[37]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3946,7 +4300,7 @@ func (x *Repair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repair.ProtoReflect.Descriptor instead.
 func (*Repair) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{37}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Repair) GetPath() string {
@@ -4006,7 +4360,7 @@ type Telemetry struct {
 
 func (x *Telemetry) Reset() {
 	*x = Telemetry{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[38]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4018,7 +4372,7 @@ func (x *Telemetry) String() string {
 func (*Telemetry) ProtoMessage() {}
 
 func (x *Telemetry) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[38]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4031,7 +4385,7 @@ func (x *Telemetry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Telemetry.ProtoReflect.Descriptor instead.
 func (*Telemetry) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{38}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Telemetry) GetDurationMs() int64 {
@@ -4089,7 +4443,7 @@ type RunLink struct {
 
 func (x *RunLink) Reset() {
 	*x = RunLink{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[39]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4101,7 +4455,7 @@ func (x *RunLink) String() string {
 func (*RunLink) ProtoMessage() {}
 
 func (x *RunLink) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[39]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4114,7 +4468,7 @@ func (x *RunLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunLink.ProtoReflect.Descriptor instead.
 func (*RunLink) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{39}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RunLink) GetWorkflowId() string {
@@ -4180,7 +4534,7 @@ type Question struct {
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[40]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4192,7 +4546,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[40]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4205,7 +4559,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{40}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Question) GetId() string {
@@ -4354,7 +4708,7 @@ type AppendInvalidBodyError struct {
 
 func (x *AppendInvalidBodyError) Reset() {
 	*x = AppendInvalidBodyError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[41]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4366,7 +4720,7 @@ func (x *AppendInvalidBodyError) String() string {
 func (*AppendInvalidBodyError) ProtoMessage() {}
 
 func (x *AppendInvalidBodyError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[41]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4379,7 +4733,7 @@ func (x *AppendInvalidBodyError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendInvalidBodyError.ProtoReflect.Descriptor instead.
 func (*AppendInvalidBodyError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{41}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *AppendInvalidBodyError) GetType() string {
@@ -4472,7 +4826,7 @@ type AppendPayloadTooLargeError struct {
 
 func (x *AppendPayloadTooLargeError) Reset() {
 	*x = AppendPayloadTooLargeError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[42]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4484,7 +4838,7 @@ func (x *AppendPayloadTooLargeError) String() string {
 func (*AppendPayloadTooLargeError) ProtoMessage() {}
 
 func (x *AppendPayloadTooLargeError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[42]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4497,7 +4851,7 @@ func (x *AppendPayloadTooLargeError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendPayloadTooLargeError.ProtoReflect.Descriptor instead.
 func (*AppendPayloadTooLargeError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{42}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *AppendPayloadTooLargeError) GetType() string {
@@ -4590,7 +4944,7 @@ type AppendKeyReusedError struct {
 
 func (x *AppendKeyReusedError) Reset() {
 	*x = AppendKeyReusedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[43]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4602,7 +4956,7 @@ func (x *AppendKeyReusedError) String() string {
 func (*AppendKeyReusedError) ProtoMessage() {}
 
 func (x *AppendKeyReusedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[43]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4615,7 +4969,7 @@ func (x *AppendKeyReusedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendKeyReusedError.ProtoReflect.Descriptor instead.
 func (*AppendKeyReusedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{43}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *AppendKeyReusedError) GetType() string {
@@ -4708,7 +5062,7 @@ type AppendUnknownRunError struct {
 
 func (x *AppendUnknownRunError) Reset() {
 	*x = AppendUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[44]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4720,7 +5074,7 @@ func (x *AppendUnknownRunError) String() string {
 func (*AppendUnknownRunError) ProtoMessage() {}
 
 func (x *AppendUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[44]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4733,7 +5087,7 @@ func (x *AppendUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendUnknownRunError.ProtoReflect.Descriptor instead.
 func (*AppendUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{44}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *AppendUnknownRunError) GetType() string {
@@ -4826,7 +5180,7 @@ type AppendRunEndedError struct {
 
 func (x *AppendRunEndedError) Reset() {
 	*x = AppendRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[45]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4838,7 +5192,7 @@ func (x *AppendRunEndedError) String() string {
 func (*AppendRunEndedError) ProtoMessage() {}
 
 func (x *AppendRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[45]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4851,7 +5205,7 @@ func (x *AppendRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendRunEndedError.ProtoReflect.Descriptor instead.
 func (*AppendRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{45}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *AppendRunEndedError) GetType() string {
@@ -4944,7 +5298,7 @@ type AppendRunFullError struct {
 
 func (x *AppendRunFullError) Reset() {
 	*x = AppendRunFullError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[46]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4956,7 +5310,7 @@ func (x *AppendRunFullError) String() string {
 func (*AppendRunFullError) ProtoMessage() {}
 
 func (x *AppendRunFullError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[46]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4969,7 +5323,7 @@ func (x *AppendRunFullError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendRunFullError.ProtoReflect.Descriptor instead.
 func (*AppendRunFullError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{46}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *AppendRunFullError) GetType() string {
@@ -5062,7 +5416,7 @@ type AppendTooManyCallsError struct {
 
 func (x *AppendTooManyCallsError) Reset() {
 	*x = AppendTooManyCallsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[47]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5074,7 +5428,7 @@ func (x *AppendTooManyCallsError) String() string {
 func (*AppendTooManyCallsError) ProtoMessage() {}
 
 func (x *AppendTooManyCallsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[47]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5087,7 +5441,7 @@ func (x *AppendTooManyCallsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendTooManyCallsError.ProtoReflect.Descriptor instead.
 func (*AppendTooManyCallsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{47}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *AppendTooManyCallsError) GetType() string {
@@ -5180,7 +5534,7 @@ type AppendInvalidParameterError struct {
 
 func (x *AppendInvalidParameterError) Reset() {
 	*x = AppendInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[48]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5192,7 +5546,7 @@ func (x *AppendInvalidParameterError) String() string {
 func (*AppendInvalidParameterError) ProtoMessage() {}
 
 func (x *AppendInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[48]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5205,7 +5559,7 @@ func (x *AppendInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*AppendInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{48}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *AppendInvalidParameterError) GetType() string {
@@ -5298,7 +5652,7 @@ type AppendForbiddenError struct {
 
 func (x *AppendForbiddenError) Reset() {
 	*x = AppendForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[49]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5310,7 +5664,7 @@ func (x *AppendForbiddenError) String() string {
 func (*AppendForbiddenError) ProtoMessage() {}
 
 func (x *AppendForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[49]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5323,7 +5677,7 @@ func (x *AppendForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendForbiddenError.ProtoReflect.Descriptor instead.
 func (*AppendForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{49}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *AppendForbiddenError) GetType() string {
@@ -5416,7 +5770,7 @@ type AppendInternalError struct {
 
 func (x *AppendInternalError) Reset() {
 	*x = AppendInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[50]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5428,7 +5782,7 @@ func (x *AppendInternalError) String() string {
 func (*AppendInternalError) ProtoMessage() {}
 
 func (x *AppendInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[50]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5441,7 +5795,7 @@ func (x *AppendInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendInternalError.ProtoReflect.Descriptor instead.
 func (*AppendInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{50}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *AppendInternalError) GetType() string {
@@ -5534,7 +5888,7 @@ type AppendUnavailableError struct {
 
 func (x *AppendUnavailableError) Reset() {
 	*x = AppendUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[51]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5546,7 +5900,7 @@ func (x *AppendUnavailableError) String() string {
 func (*AppendUnavailableError) ProtoMessage() {}
 
 func (x *AppendUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[51]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5559,7 +5913,7 @@ func (x *AppendUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendUnavailableError.ProtoReflect.Descriptor instead.
 func (*AppendUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{51}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *AppendUnavailableError) GetType() string {
@@ -5625,6 +5979,124 @@ func (x *AppendUnavailableError) GetRequestId() string {
 	return ""
 }
 
+type AppendInterruptedError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppendInterruptedError) Reset() {
+	*x = AppendInterruptedError{}
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppendInterruptedError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppendInterruptedError) ProtoMessage() {}
+
+func (x *AppendInterruptedError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppendInterruptedError.ProtoReflect.Descriptor instead.
+func (*AppendInterruptedError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *AppendInterruptedError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *AppendInterruptedError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *AppendInterruptedError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *AppendInterruptedError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *AppendInterruptedError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *AppendInterruptedError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *AppendInterruptedError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *AppendInterruptedError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *AppendInterruptedError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
 type AppendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run
@@ -5637,7 +6109,7 @@ type AppendRequest struct {
 
 func (x *AppendRequest) Reset() {
 	*x = AppendRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[52]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5649,7 +6121,7 @@ func (x *AppendRequest) String() string {
 func (*AppendRequest) ProtoMessage() {}
 
 func (x *AppendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[52]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5662,7 +6134,7 @@ func (x *AppendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendRequest.ProtoReflect.Descriptor instead.
 func (*AppendRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{52}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *AppendRequest) GetRun() string {
@@ -5692,7 +6164,7 @@ type CallRequest struct {
 
 func (x *CallRequest) Reset() {
 	*x = CallRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[53]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5704,7 +6176,7 @@ func (x *CallRequest) String() string {
 func (*CallRequest) ProtoMessage() {}
 
 func (x *CallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[53]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5717,7 +6189,7 @@ func (x *CallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallRequest.ProtoReflect.Descriptor instead.
 func (*CallRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{53}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *CallRequest) GetTool() string {
@@ -5744,7 +6216,7 @@ type AppendResponse struct {
 
 func (x *AppendResponse) Reset() {
 	*x = AppendResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[54]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5756,7 +6228,7 @@ func (x *AppendResponse) String() string {
 func (*AppendResponse) ProtoMessage() {}
 
 func (x *AppendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[54]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5769,7 +6241,7 @@ func (x *AppendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendResponse.ProtoReflect.Descriptor instead.
 func (*AppendResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{54}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *AppendResponse) GetCalls() []*AppendedCall {
@@ -5792,7 +6264,7 @@ type AppendedCall struct {
 
 func (x *AppendedCall) Reset() {
 	*x = AppendedCall{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[55]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5804,7 +6276,7 @@ func (x *AppendedCall) String() string {
 func (*AppendedCall) ProtoMessage() {}
 
 func (x *AppendedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[55]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5817,7 +6289,7 @@ func (x *AppendedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendedCall.ProtoReflect.Descriptor instead.
 func (*AppendedCall) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{55}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *AppendedCall) GetCallId() string {
@@ -5861,7 +6333,7 @@ type ResultUnknownRunError struct {
 
 func (x *ResultUnknownRunError) Reset() {
 	*x = ResultUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[56]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5873,7 +6345,7 @@ func (x *ResultUnknownRunError) String() string {
 func (*ResultUnknownRunError) ProtoMessage() {}
 
 func (x *ResultUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[56]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5886,7 +6358,7 @@ func (x *ResultUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultUnknownRunError.ProtoReflect.Descriptor instead.
 func (*ResultUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{56}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ResultUnknownRunError) GetType() string {
@@ -5979,7 +6451,7 @@ type ResultUnknownCallError struct {
 
 func (x *ResultUnknownCallError) Reset() {
 	*x = ResultUnknownCallError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[57]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5991,7 +6463,7 @@ func (x *ResultUnknownCallError) String() string {
 func (*ResultUnknownCallError) ProtoMessage() {}
 
 func (x *ResultUnknownCallError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[57]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6004,7 +6476,7 @@ func (x *ResultUnknownCallError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultUnknownCallError.ProtoReflect.Descriptor instead.
 func (*ResultUnknownCallError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{57}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ResultUnknownCallError) GetType() string {
@@ -6097,7 +6569,7 @@ type ResultTooManyCallsError struct {
 
 func (x *ResultTooManyCallsError) Reset() {
 	*x = ResultTooManyCallsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[58]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6109,7 +6581,7 @@ func (x *ResultTooManyCallsError) String() string {
 func (*ResultTooManyCallsError) ProtoMessage() {}
 
 func (x *ResultTooManyCallsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[58]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6122,7 +6594,7 @@ func (x *ResultTooManyCallsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultTooManyCallsError.ProtoReflect.Descriptor instead.
 func (*ResultTooManyCallsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{58}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ResultTooManyCallsError) GetType() string {
@@ -6215,7 +6687,7 @@ type ResultInvalidParameterError struct {
 
 func (x *ResultInvalidParameterError) Reset() {
 	*x = ResultInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[59]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6227,7 +6699,7 @@ func (x *ResultInvalidParameterError) String() string {
 func (*ResultInvalidParameterError) ProtoMessage() {}
 
 func (x *ResultInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[59]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6240,7 +6712,7 @@ func (x *ResultInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*ResultInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{59}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ResultInvalidParameterError) GetType() string {
@@ -6333,7 +6805,7 @@ type ResultForbiddenError struct {
 
 func (x *ResultForbiddenError) Reset() {
 	*x = ResultForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[60]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6345,7 +6817,7 @@ func (x *ResultForbiddenError) String() string {
 func (*ResultForbiddenError) ProtoMessage() {}
 
 func (x *ResultForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[60]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6358,7 +6830,7 @@ func (x *ResultForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultForbiddenError.ProtoReflect.Descriptor instead.
 func (*ResultForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{60}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ResultForbiddenError) GetType() string {
@@ -6451,7 +6923,7 @@ type ResultInternalError struct {
 
 func (x *ResultInternalError) Reset() {
 	*x = ResultInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[61]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6463,7 +6935,7 @@ func (x *ResultInternalError) String() string {
 func (*ResultInternalError) ProtoMessage() {}
 
 func (x *ResultInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[61]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6476,7 +6948,7 @@ func (x *ResultInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultInternalError.ProtoReflect.Descriptor instead.
 func (*ResultInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{61}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ResultInternalError) GetType() string {
@@ -6569,7 +7041,7 @@ type ResultUnavailableError struct {
 
 func (x *ResultUnavailableError) Reset() {
 	*x = ResultUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[62]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6581,7 +7053,7 @@ func (x *ResultUnavailableError) String() string {
 func (*ResultUnavailableError) ProtoMessage() {}
 
 func (x *ResultUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[62]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6594,7 +7066,7 @@ func (x *ResultUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultUnavailableError.ProtoReflect.Descriptor instead.
 func (*ResultUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{62}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ResultUnavailableError) GetType() string {
@@ -6660,6 +7132,124 @@ func (x *ResultUnavailableError) GetRequestId() string {
 	return ""
 }
 
+type ResultInterruptedError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResultInterruptedError) Reset() {
+	*x = ResultInterruptedError{}
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[67]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResultInterruptedError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResultInterruptedError) ProtoMessage() {}
+
+func (x *ResultInterruptedError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[67]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResultInterruptedError.ProtoReflect.Descriptor instead.
+func (*ResultInterruptedError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{67}
+}
+
+func (x *ResultInterruptedError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *ResultInterruptedError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ResultInterruptedError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *ResultInterruptedError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *ResultInterruptedError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *ResultInterruptedError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *ResultInterruptedError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *ResultInterruptedError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *ResultInterruptedError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
 type ResultRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run
@@ -6672,7 +7262,7 @@ type ResultRequest struct {
 
 func (x *ResultRequest) Reset() {
 	*x = ResultRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[63]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6684,7 +7274,7 @@ func (x *ResultRequest) String() string {
 func (*ResultRequest) ProtoMessage() {}
 
 func (x *ResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[63]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6697,7 +7287,7 @@ func (x *ResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultRequest.ProtoReflect.Descriptor instead.
 func (*ResultRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{63}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ResultRequest) GetRun() string {
@@ -6749,7 +7339,7 @@ type ResultResponse struct {
 
 func (x *ResultResponse) Reset() {
 	*x = ResultResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[64]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6761,7 +7351,7 @@ func (x *ResultResponse) String() string {
 func (*ResultResponse) ProtoMessage() {}
 
 func (x *ResultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[64]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6774,7 +7364,7 @@ func (x *ResultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultResponse.ProtoReflect.Descriptor instead.
 func (*ResultResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{64}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ResultResponse) GetCallId() string {
@@ -6909,7 +7499,7 @@ type WatchUnknownRunError struct {
 
 func (x *WatchUnknownRunError) Reset() {
 	*x = WatchUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[65]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6921,7 +7511,7 @@ func (x *WatchUnknownRunError) String() string {
 func (*WatchUnknownRunError) ProtoMessage() {}
 
 func (x *WatchUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[65]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6934,7 +7524,7 @@ func (x *WatchUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUnknownRunError.ProtoReflect.Descriptor instead.
 func (*WatchUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{65}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *WatchUnknownRunError) GetType() string {
@@ -7027,7 +7617,7 @@ type WatchTooManyStreamsError struct {
 
 func (x *WatchTooManyStreamsError) Reset() {
 	*x = WatchTooManyStreamsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[66]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7039,7 +7629,7 @@ func (x *WatchTooManyStreamsError) String() string {
 func (*WatchTooManyStreamsError) ProtoMessage() {}
 
 func (x *WatchTooManyStreamsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[66]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7052,7 +7642,7 @@ func (x *WatchTooManyStreamsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTooManyStreamsError.ProtoReflect.Descriptor instead.
 func (*WatchTooManyStreamsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{66}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *WatchTooManyStreamsError) GetType() string {
@@ -7145,7 +7735,7 @@ type WatchInvalidParameterError struct {
 
 func (x *WatchInvalidParameterError) Reset() {
 	*x = WatchInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[67]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7157,7 +7747,7 @@ func (x *WatchInvalidParameterError) String() string {
 func (*WatchInvalidParameterError) ProtoMessage() {}
 
 func (x *WatchInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[67]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7170,7 +7760,7 @@ func (x *WatchInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*WatchInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{67}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *WatchInvalidParameterError) GetType() string {
@@ -7263,7 +7853,7 @@ type WatchForbiddenError struct {
 
 func (x *WatchForbiddenError) Reset() {
 	*x = WatchForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[68]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7275,7 +7865,7 @@ func (x *WatchForbiddenError) String() string {
 func (*WatchForbiddenError) ProtoMessage() {}
 
 func (x *WatchForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[68]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7288,7 +7878,7 @@ func (x *WatchForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchForbiddenError.ProtoReflect.Descriptor instead.
 func (*WatchForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{68}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *WatchForbiddenError) GetType() string {
@@ -7381,7 +7971,7 @@ type WatchInternalError struct {
 
 func (x *WatchInternalError) Reset() {
 	*x = WatchInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[69]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7393,7 +7983,7 @@ func (x *WatchInternalError) String() string {
 func (*WatchInternalError) ProtoMessage() {}
 
 func (x *WatchInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[69]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7406,7 +7996,7 @@ func (x *WatchInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchInternalError.ProtoReflect.Descriptor instead.
 func (*WatchInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{69}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *WatchInternalError) GetType() string {
@@ -7499,7 +8089,7 @@ type WatchUnavailableError struct {
 
 func (x *WatchUnavailableError) Reset() {
 	*x = WatchUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[70]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7511,7 +8101,7 @@ func (x *WatchUnavailableError) String() string {
 func (*WatchUnavailableError) ProtoMessage() {}
 
 func (x *WatchUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[70]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7524,7 +8114,7 @@ func (x *WatchUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUnavailableError.ProtoReflect.Descriptor instead.
 func (*WatchUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{70}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *WatchUnavailableError) GetType() string {
@@ -7590,6 +8180,124 @@ func (x *WatchUnavailableError) GetRequestId() string {
 	return ""
 }
 
+type WatchInterruptedError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchInterruptedError) Reset() {
+	*x = WatchInterruptedError{}
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[76]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchInterruptedError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchInterruptedError) ProtoMessage() {}
+
+func (x *WatchInterruptedError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[76]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchInterruptedError.ProtoReflect.Descriptor instead.
+func (*WatchInterruptedError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{76}
+}
+
+func (x *WatchInterruptedError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *WatchInterruptedError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *WatchInterruptedError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *WatchInterruptedError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *WatchInterruptedError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *WatchInterruptedError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *WatchInterruptedError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *WatchInterruptedError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *WatchInterruptedError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
 type WatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run
@@ -7603,7 +8311,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[71]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7615,7 +8323,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[71]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7628,7 +8336,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{71}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *WatchRequest) GetRun() string {
@@ -7663,7 +8371,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[72]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7675,7 +8383,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[72]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7688,7 +8396,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{72}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *WatchResponse) GetId() int64 {
@@ -7753,7 +8461,7 @@ type ArtifactUnknownArtifactError struct {
 
 func (x *ArtifactUnknownArtifactError) Reset() {
 	*x = ArtifactUnknownArtifactError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[73]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7765,7 +8473,7 @@ func (x *ArtifactUnknownArtifactError) String() string {
 func (*ArtifactUnknownArtifactError) ProtoMessage() {}
 
 func (x *ArtifactUnknownArtifactError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[73]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7778,7 +8486,7 @@ func (x *ArtifactUnknownArtifactError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactUnknownArtifactError.ProtoReflect.Descriptor instead.
 func (*ArtifactUnknownArtifactError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{73}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ArtifactUnknownArtifactError) GetType() string {
@@ -7871,7 +8579,7 @@ type ArtifactTooManyStreamsError struct {
 
 func (x *ArtifactTooManyStreamsError) Reset() {
 	*x = ArtifactTooManyStreamsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[74]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7883,7 +8591,7 @@ func (x *ArtifactTooManyStreamsError) String() string {
 func (*ArtifactTooManyStreamsError) ProtoMessage() {}
 
 func (x *ArtifactTooManyStreamsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[74]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7896,7 +8604,7 @@ func (x *ArtifactTooManyStreamsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactTooManyStreamsError.ProtoReflect.Descriptor instead.
 func (*ArtifactTooManyStreamsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{74}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ArtifactTooManyStreamsError) GetType() string {
@@ -7989,7 +8697,7 @@ type ArtifactInvalidParameterError struct {
 
 func (x *ArtifactInvalidParameterError) Reset() {
 	*x = ArtifactInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[75]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8001,7 +8709,7 @@ func (x *ArtifactInvalidParameterError) String() string {
 func (*ArtifactInvalidParameterError) ProtoMessage() {}
 
 func (x *ArtifactInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[75]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8014,7 +8722,7 @@ func (x *ArtifactInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*ArtifactInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{75}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ArtifactInvalidParameterError) GetType() string {
@@ -8107,7 +8815,7 @@ type ArtifactForbiddenError struct {
 
 func (x *ArtifactForbiddenError) Reset() {
 	*x = ArtifactForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[76]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8119,7 +8827,7 @@ func (x *ArtifactForbiddenError) String() string {
 func (*ArtifactForbiddenError) ProtoMessage() {}
 
 func (x *ArtifactForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[76]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8132,7 +8840,7 @@ func (x *ArtifactForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactForbiddenError.ProtoReflect.Descriptor instead.
 func (*ArtifactForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{76}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ArtifactForbiddenError) GetType() string {
@@ -8225,7 +8933,7 @@ type ArtifactInternalError struct {
 
 func (x *ArtifactInternalError) Reset() {
 	*x = ArtifactInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[77]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8237,7 +8945,7 @@ func (x *ArtifactInternalError) String() string {
 func (*ArtifactInternalError) ProtoMessage() {}
 
 func (x *ArtifactInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[77]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8250,7 +8958,7 @@ func (x *ArtifactInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactInternalError.ProtoReflect.Descriptor instead.
 func (*ArtifactInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{77}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ArtifactInternalError) GetType() string {
@@ -8343,7 +9051,7 @@ type ArtifactUnavailableError struct {
 
 func (x *ArtifactUnavailableError) Reset() {
 	*x = ArtifactUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[78]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8355,7 +9063,7 @@ func (x *ArtifactUnavailableError) String() string {
 func (*ArtifactUnavailableError) ProtoMessage() {}
 
 func (x *ArtifactUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[78]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8368,7 +9076,7 @@ func (x *ArtifactUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactUnavailableError.ProtoReflect.Descriptor instead.
 func (*ArtifactUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{78}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ArtifactUnavailableError) GetType() string {
@@ -8434,6 +9142,124 @@ func (x *ArtifactUnavailableError) GetRequestId() string {
 	return ""
 }
 
+type ArtifactInterruptedError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArtifactInterruptedError) Reset() {
+	*x = ArtifactInterruptedError{}
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[85]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArtifactInterruptedError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArtifactInterruptedError) ProtoMessage() {}
+
+func (x *ArtifactInterruptedError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[85]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArtifactInterruptedError.ProtoReflect.Descriptor instead.
+func (*ArtifactInterruptedError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{85}
+}
+
+func (x *ArtifactInterruptedError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *ArtifactInterruptedError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ArtifactInterruptedError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *ArtifactInterruptedError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *ArtifactInterruptedError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *ArtifactInterruptedError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *ArtifactInterruptedError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *ArtifactInterruptedError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *ArtifactInterruptedError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
 type ArtifactRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its content digest
@@ -8444,7 +9270,7 @@ type ArtifactRequest struct {
 
 func (x *ArtifactRequest) Reset() {
 	*x = ArtifactRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[79]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8456,7 +9282,7 @@ func (x *ArtifactRequest) String() string {
 func (*ArtifactRequest) ProtoMessage() {}
 
 func (x *ArtifactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[79]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8469,7 +9295,7 @@ func (x *ArtifactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactRequest.ProtoReflect.Descriptor instead.
 func (*ArtifactRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{79}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *ArtifactRequest) GetDigest() string {
@@ -8491,7 +9317,7 @@ type ArtifactResponse struct {
 
 func (x *ArtifactResponse) Reset() {
 	*x = ArtifactResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[80]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8503,7 +9329,7 @@ func (x *ArtifactResponse) String() string {
 func (*ArtifactResponse) ProtoMessage() {}
 
 func (x *ArtifactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[80]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8516,7 +9342,7 @@ func (x *ArtifactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactResponse.ProtoReflect.Descriptor instead.
 func (*ArtifactResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{80}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ArtifactResponse) GetMediaType() string {
@@ -8560,7 +9386,7 @@ type AnswerPayloadTooLargeError struct {
 
 func (x *AnswerPayloadTooLargeError) Reset() {
 	*x = AnswerPayloadTooLargeError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[81]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8572,7 +9398,7 @@ func (x *AnswerPayloadTooLargeError) String() string {
 func (*AnswerPayloadTooLargeError) ProtoMessage() {}
 
 func (x *AnswerPayloadTooLargeError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[81]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8585,7 +9411,7 @@ func (x *AnswerPayloadTooLargeError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerPayloadTooLargeError.ProtoReflect.Descriptor instead.
 func (*AnswerPayloadTooLargeError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{81}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *AnswerPayloadTooLargeError) GetType() string {
@@ -8678,7 +9504,7 @@ type AnswerUnknownRunError struct {
 
 func (x *AnswerUnknownRunError) Reset() {
 	*x = AnswerUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[82]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8690,7 +9516,7 @@ func (x *AnswerUnknownRunError) String() string {
 func (*AnswerUnknownRunError) ProtoMessage() {}
 
 func (x *AnswerUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[82]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8703,7 +9529,7 @@ func (x *AnswerUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerUnknownRunError.ProtoReflect.Descriptor instead.
 func (*AnswerUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{82}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *AnswerUnknownRunError) GetType() string {
@@ -8796,7 +9622,7 @@ type AnswerRunEndedError struct {
 
 func (x *AnswerRunEndedError) Reset() {
 	*x = AnswerRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[83]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8808,7 +9634,7 @@ func (x *AnswerRunEndedError) String() string {
 func (*AnswerRunEndedError) ProtoMessage() {}
 
 func (x *AnswerRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[83]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8821,7 +9647,7 @@ func (x *AnswerRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerRunEndedError.ProtoReflect.Descriptor instead.
 func (*AnswerRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{83}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *AnswerRunEndedError) GetType() string {
@@ -8914,7 +9740,7 @@ type AnswerQuestionClosedError struct {
 
 func (x *AnswerQuestionClosedError) Reset() {
 	*x = AnswerQuestionClosedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[84]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8926,7 +9752,7 @@ func (x *AnswerQuestionClosedError) String() string {
 func (*AnswerQuestionClosedError) ProtoMessage() {}
 
 func (x *AnswerQuestionClosedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[84]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8939,7 +9765,7 @@ func (x *AnswerQuestionClosedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerQuestionClosedError.ProtoReflect.Descriptor instead.
 func (*AnswerQuestionClosedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{84}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *AnswerQuestionClosedError) GetType() string {
@@ -9032,7 +9858,7 @@ type AnswerTooManyCallsError struct {
 
 func (x *AnswerTooManyCallsError) Reset() {
 	*x = AnswerTooManyCallsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[85]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9044,7 +9870,7 @@ func (x *AnswerTooManyCallsError) String() string {
 func (*AnswerTooManyCallsError) ProtoMessage() {}
 
 func (x *AnswerTooManyCallsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[85]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9057,7 +9883,7 @@ func (x *AnswerTooManyCallsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerTooManyCallsError.ProtoReflect.Descriptor instead.
 func (*AnswerTooManyCallsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{85}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *AnswerTooManyCallsError) GetType() string {
@@ -9150,7 +9976,7 @@ type AnswerInvalidParameterError struct {
 
 func (x *AnswerInvalidParameterError) Reset() {
 	*x = AnswerInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[86]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9162,7 +9988,7 @@ func (x *AnswerInvalidParameterError) String() string {
 func (*AnswerInvalidParameterError) ProtoMessage() {}
 
 func (x *AnswerInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[86]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9175,7 +10001,7 @@ func (x *AnswerInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*AnswerInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{86}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *AnswerInvalidParameterError) GetType() string {
@@ -9268,7 +10094,7 @@ type AnswerForbiddenError struct {
 
 func (x *AnswerForbiddenError) Reset() {
 	*x = AnswerForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[87]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9280,7 +10106,7 @@ func (x *AnswerForbiddenError) String() string {
 func (*AnswerForbiddenError) ProtoMessage() {}
 
 func (x *AnswerForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[87]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9293,7 +10119,7 @@ func (x *AnswerForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerForbiddenError.ProtoReflect.Descriptor instead.
 func (*AnswerForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{87}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *AnswerForbiddenError) GetType() string {
@@ -9386,7 +10212,7 @@ type AnswerInternalError struct {
 
 func (x *AnswerInternalError) Reset() {
 	*x = AnswerInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[88]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9398,7 +10224,7 @@ func (x *AnswerInternalError) String() string {
 func (*AnswerInternalError) ProtoMessage() {}
 
 func (x *AnswerInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[88]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9411,7 +10237,7 @@ func (x *AnswerInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerInternalError.ProtoReflect.Descriptor instead.
 func (*AnswerInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{88}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *AnswerInternalError) GetType() string {
@@ -9504,7 +10330,7 @@ type AnswerUnavailableError struct {
 
 func (x *AnswerUnavailableError) Reset() {
 	*x = AnswerUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[89]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9516,7 +10342,7 @@ func (x *AnswerUnavailableError) String() string {
 func (*AnswerUnavailableError) ProtoMessage() {}
 
 func (x *AnswerUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[89]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9529,7 +10355,7 @@ func (x *AnswerUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerUnavailableError.ProtoReflect.Descriptor instead.
 func (*AnswerUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{89}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *AnswerUnavailableError) GetType() string {
@@ -9595,6 +10421,124 @@ func (x *AnswerUnavailableError) GetRequestId() string {
 	return ""
 }
 
+type AnswerInterruptedError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AnswerInterruptedError) Reset() {
+	*x = AnswerInterruptedError{}
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[97]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnswerInterruptedError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnswerInterruptedError) ProtoMessage() {}
+
+func (x *AnswerInterruptedError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[97]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnswerInterruptedError.ProtoReflect.Descriptor instead.
+func (*AnswerInterruptedError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{97}
+}
+
+func (x *AnswerInterruptedError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *AnswerInterruptedError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *AnswerInterruptedError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *AnswerInterruptedError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *AnswerInterruptedError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *AnswerInterruptedError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *AnswerInterruptedError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *AnswerInterruptedError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *AnswerInterruptedError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
 type AnswerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run
@@ -9610,7 +10554,7 @@ type AnswerRequest struct {
 
 func (x *AnswerRequest) Reset() {
 	*x = AnswerRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[90]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9622,7 +10566,7 @@ func (x *AnswerRequest) String() string {
 func (*AnswerRequest) ProtoMessage() {}
 
 func (x *AnswerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[90]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9635,7 +10579,7 @@ func (x *AnswerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerRequest.ProtoReflect.Descriptor instead.
 func (*AnswerRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{90}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *AnswerRequest) GetRun() string {
@@ -9671,7 +10615,7 @@ type AnswerResponse struct {
 
 func (x *AnswerResponse) Reset() {
 	*x = AnswerResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[91]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9683,7 +10627,7 @@ func (x *AnswerResponse) String() string {
 func (*AnswerResponse) ProtoMessage() {}
 
 func (x *AnswerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[91]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9696,7 +10640,7 @@ func (x *AnswerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerResponse.ProtoReflect.Descriptor instead.
 func (*AnswerResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{91}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *AnswerResponse) GetOutcome() string {
@@ -9740,7 +10684,7 @@ type ApprovePayloadTooLargeError struct {
 
 func (x *ApprovePayloadTooLargeError) Reset() {
 	*x = ApprovePayloadTooLargeError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[92]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9752,7 +10696,7 @@ func (x *ApprovePayloadTooLargeError) String() string {
 func (*ApprovePayloadTooLargeError) ProtoMessage() {}
 
 func (x *ApprovePayloadTooLargeError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[92]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9765,7 +10709,7 @@ func (x *ApprovePayloadTooLargeError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApprovePayloadTooLargeError.ProtoReflect.Descriptor instead.
 func (*ApprovePayloadTooLargeError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{92}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ApprovePayloadTooLargeError) GetType() string {
@@ -9858,7 +10802,7 @@ type ApproveUnknownRunError struct {
 
 func (x *ApproveUnknownRunError) Reset() {
 	*x = ApproveUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[93]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9870,7 +10814,7 @@ func (x *ApproveUnknownRunError) String() string {
 func (*ApproveUnknownRunError) ProtoMessage() {}
 
 func (x *ApproveUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[93]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9883,7 +10827,7 @@ func (x *ApproveUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveUnknownRunError.ProtoReflect.Descriptor instead.
 func (*ApproveUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{93}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ApproveUnknownRunError) GetType() string {
@@ -9976,7 +10920,7 @@ type ApproveRunEndedError struct {
 
 func (x *ApproveRunEndedError) Reset() {
 	*x = ApproveRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[94]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9988,7 +10932,7 @@ func (x *ApproveRunEndedError) String() string {
 func (*ApproveRunEndedError) ProtoMessage() {}
 
 func (x *ApproveRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[94]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10001,7 +10945,7 @@ func (x *ApproveRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveRunEndedError.ProtoReflect.Descriptor instead.
 func (*ApproveRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{94}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ApproveRunEndedError) GetType() string {
@@ -10094,7 +11038,7 @@ type ApproveQuestionClosedError struct {
 
 func (x *ApproveQuestionClosedError) Reset() {
 	*x = ApproveQuestionClosedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[95]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10106,7 +11050,7 @@ func (x *ApproveQuestionClosedError) String() string {
 func (*ApproveQuestionClosedError) ProtoMessage() {}
 
 func (x *ApproveQuestionClosedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[95]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10119,7 +11063,7 @@ func (x *ApproveQuestionClosedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveQuestionClosedError.ProtoReflect.Descriptor instead.
 func (*ApproveQuestionClosedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{95}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ApproveQuestionClosedError) GetType() string {
@@ -10212,7 +11156,7 @@ type ApproveTooManyCallsError struct {
 
 func (x *ApproveTooManyCallsError) Reset() {
 	*x = ApproveTooManyCallsError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[96]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10224,7 +11168,7 @@ func (x *ApproveTooManyCallsError) String() string {
 func (*ApproveTooManyCallsError) ProtoMessage() {}
 
 func (x *ApproveTooManyCallsError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[96]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10237,7 +11181,7 @@ func (x *ApproveTooManyCallsError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveTooManyCallsError.ProtoReflect.Descriptor instead.
 func (*ApproveTooManyCallsError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{96}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *ApproveTooManyCallsError) GetType() string {
@@ -10330,7 +11274,7 @@ type ApproveInvalidParameterError struct {
 
 func (x *ApproveInvalidParameterError) Reset() {
 	*x = ApproveInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[97]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10342,7 +11286,7 @@ func (x *ApproveInvalidParameterError) String() string {
 func (*ApproveInvalidParameterError) ProtoMessage() {}
 
 func (x *ApproveInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[97]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10355,7 +11299,7 @@ func (x *ApproveInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*ApproveInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{97}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *ApproveInvalidParameterError) GetType() string {
@@ -10448,7 +11392,7 @@ type ApproveForbiddenError struct {
 
 func (x *ApproveForbiddenError) Reset() {
 	*x = ApproveForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[98]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10460,7 +11404,7 @@ func (x *ApproveForbiddenError) String() string {
 func (*ApproveForbiddenError) ProtoMessage() {}
 
 func (x *ApproveForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[98]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10473,7 +11417,7 @@ func (x *ApproveForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveForbiddenError.ProtoReflect.Descriptor instead.
 func (*ApproveForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{98}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *ApproveForbiddenError) GetType() string {
@@ -10566,7 +11510,7 @@ type ApproveInternalError struct {
 
 func (x *ApproveInternalError) Reset() {
 	*x = ApproveInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[99]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10578,7 +11522,7 @@ func (x *ApproveInternalError) String() string {
 func (*ApproveInternalError) ProtoMessage() {}
 
 func (x *ApproveInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[99]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10591,7 +11535,7 @@ func (x *ApproveInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveInternalError.ProtoReflect.Descriptor instead.
 func (*ApproveInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{99}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *ApproveInternalError) GetType() string {
@@ -10684,7 +11628,7 @@ type ApproveUnavailableError struct {
 
 func (x *ApproveUnavailableError) Reset() {
 	*x = ApproveUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[100]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10696,7 +11640,7 @@ func (x *ApproveUnavailableError) String() string {
 func (*ApproveUnavailableError) ProtoMessage() {}
 
 func (x *ApproveUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[100]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10709,7 +11653,7 @@ func (x *ApproveUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveUnavailableError.ProtoReflect.Descriptor instead.
 func (*ApproveUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{100}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *ApproveUnavailableError) GetType() string {
@@ -10775,6 +11719,124 @@ func (x *ApproveUnavailableError) GetRequestId() string {
 	return ""
 }
 
+type ApproveInterruptedError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApproveInterruptedError) Reset() {
+	*x = ApproveInterruptedError{}
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[109]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApproveInterruptedError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApproveInterruptedError) ProtoMessage() {}
+
+func (x *ApproveInterruptedError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[109]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApproveInterruptedError.ProtoReflect.Descriptor instead.
+func (*ApproveInterruptedError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{109}
+}
+
+func (x *ApproveInterruptedError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *ApproveInterruptedError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ApproveInterruptedError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *ApproveInterruptedError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *ApproveInterruptedError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *ApproveInterruptedError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *ApproveInterruptedError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *ApproveInterruptedError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *ApproveInterruptedError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
 type ApproveRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run
@@ -10791,7 +11853,7 @@ type ApproveRequest struct {
 
 func (x *ApproveRequest) Reset() {
 	*x = ApproveRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[101]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10803,7 +11865,7 @@ func (x *ApproveRequest) String() string {
 func (*ApproveRequest) ProtoMessage() {}
 
 func (x *ApproveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[101]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10816,7 +11878,7 @@ func (x *ApproveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveRequest.ProtoReflect.Descriptor instead.
 func (*ApproveRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{101}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *ApproveRequest) GetRun() string {
@@ -10859,7 +11921,7 @@ type ApproveResponse struct {
 
 func (x *ApproveResponse) Reset() {
 	*x = ApproveResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[102]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10871,7 +11933,7 @@ func (x *ApproveResponse) String() string {
 func (*ApproveResponse) ProtoMessage() {}
 
 func (x *ApproveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[102]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10884,7 +11946,7 @@ func (x *ApproveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveResponse.ProtoReflect.Descriptor instead.
 func (*ApproveResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{102}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *ApproveResponse) GetOutcome() string {
@@ -10928,7 +11990,7 @@ type PauseUnknownRunError struct {
 
 func (x *PauseUnknownRunError) Reset() {
 	*x = PauseUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[103]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10940,7 +12002,7 @@ func (x *PauseUnknownRunError) String() string {
 func (*PauseUnknownRunError) ProtoMessage() {}
 
 func (x *PauseUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[103]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10953,7 +12015,7 @@ func (x *PauseUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseUnknownRunError.ProtoReflect.Descriptor instead.
 func (*PauseUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{103}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *PauseUnknownRunError) GetType() string {
@@ -11046,7 +12108,7 @@ type PauseRunEndedError struct {
 
 func (x *PauseRunEndedError) Reset() {
 	*x = PauseRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[104]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11058,7 +12120,7 @@ func (x *PauseRunEndedError) String() string {
 func (*PauseRunEndedError) ProtoMessage() {}
 
 func (x *PauseRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[104]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11071,7 +12133,7 @@ func (x *PauseRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRunEndedError.ProtoReflect.Descriptor instead.
 func (*PauseRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{104}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *PauseRunEndedError) GetType() string {
@@ -11164,7 +12226,7 @@ type PauseInvalidParameterError struct {
 
 func (x *PauseInvalidParameterError) Reset() {
 	*x = PauseInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[105]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11176,7 +12238,7 @@ func (x *PauseInvalidParameterError) String() string {
 func (*PauseInvalidParameterError) ProtoMessage() {}
 
 func (x *PauseInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[105]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11189,7 +12251,7 @@ func (x *PauseInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*PauseInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{105}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *PauseInvalidParameterError) GetType() string {
@@ -11282,7 +12344,7 @@ type PauseForbiddenError struct {
 
 func (x *PauseForbiddenError) Reset() {
 	*x = PauseForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[106]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11294,7 +12356,7 @@ func (x *PauseForbiddenError) String() string {
 func (*PauseForbiddenError) ProtoMessage() {}
 
 func (x *PauseForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[106]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11307,7 +12369,7 @@ func (x *PauseForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseForbiddenError.ProtoReflect.Descriptor instead.
 func (*PauseForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{106}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *PauseForbiddenError) GetType() string {
@@ -11400,7 +12462,7 @@ type PauseInternalError struct {
 
 func (x *PauseInternalError) Reset() {
 	*x = PauseInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[107]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11412,7 +12474,7 @@ func (x *PauseInternalError) String() string {
 func (*PauseInternalError) ProtoMessage() {}
 
 func (x *PauseInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[107]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11425,7 +12487,7 @@ func (x *PauseInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseInternalError.ProtoReflect.Descriptor instead.
 func (*PauseInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{107}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *PauseInternalError) GetType() string {
@@ -11518,7 +12580,7 @@ type PauseUnavailableError struct {
 
 func (x *PauseUnavailableError) Reset() {
 	*x = PauseUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[108]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11530,7 +12592,7 @@ func (x *PauseUnavailableError) String() string {
 func (*PauseUnavailableError) ProtoMessage() {}
 
 func (x *PauseUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[108]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11543,7 +12605,7 @@ func (x *PauseUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseUnavailableError.ProtoReflect.Descriptor instead.
 func (*PauseUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{108}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *PauseUnavailableError) GetType() string {
@@ -11609,6 +12671,124 @@ func (x *PauseUnavailableError) GetRequestId() string {
 	return ""
 }
 
+type PauseInterruptedError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PauseInterruptedError) Reset() {
+	*x = PauseInterruptedError{}
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[118]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PauseInterruptedError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PauseInterruptedError) ProtoMessage() {}
+
+func (x *PauseInterruptedError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[118]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PauseInterruptedError.ProtoReflect.Descriptor instead.
+func (*PauseInterruptedError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{118}
+}
+
+func (x *PauseInterruptedError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *PauseInterruptedError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *PauseInterruptedError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *PauseInterruptedError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *PauseInterruptedError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *PauseInterruptedError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *PauseInterruptedError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *PauseInterruptedError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *PauseInterruptedError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
 type PauseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run
@@ -11619,7 +12799,7 @@ type PauseRequest struct {
 
 func (x *PauseRequest) Reset() {
 	*x = PauseRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[109]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11631,7 +12811,7 @@ func (x *PauseRequest) String() string {
 func (*PauseRequest) ProtoMessage() {}
 
 func (x *PauseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[109]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11644,7 +12824,7 @@ func (x *PauseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRequest.ProtoReflect.Descriptor instead.
 func (*PauseRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{109}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *PauseRequest) GetRun() string {
@@ -11662,7 +12842,7 @@ type PauseResponse struct {
 
 func (x *PauseResponse) Reset() {
 	*x = PauseResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[110]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11674,7 +12854,7 @@ func (x *PauseResponse) String() string {
 func (*PauseResponse) ProtoMessage() {}
 
 func (x *PauseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[110]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11687,7 +12867,7 @@ func (x *PauseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseResponse.ProtoReflect.Descriptor instead.
 func (*PauseResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{110}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{120}
 }
 
 type ResumeUnknownRunError struct {
@@ -11717,7 +12897,7 @@ type ResumeUnknownRunError struct {
 
 func (x *ResumeUnknownRunError) Reset() {
 	*x = ResumeUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[111]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11729,7 +12909,7 @@ func (x *ResumeUnknownRunError) String() string {
 func (*ResumeUnknownRunError) ProtoMessage() {}
 
 func (x *ResumeUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[111]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11742,7 +12922,7 @@ func (x *ResumeUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeUnknownRunError.ProtoReflect.Descriptor instead.
 func (*ResumeUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{111}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *ResumeUnknownRunError) GetType() string {
@@ -11835,7 +13015,7 @@ type ResumeRunEndedError struct {
 
 func (x *ResumeRunEndedError) Reset() {
 	*x = ResumeRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[112]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11847,7 +13027,7 @@ func (x *ResumeRunEndedError) String() string {
 func (*ResumeRunEndedError) ProtoMessage() {}
 
 func (x *ResumeRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[112]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11860,7 +13040,7 @@ func (x *ResumeRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRunEndedError.ProtoReflect.Descriptor instead.
 func (*ResumeRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{112}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *ResumeRunEndedError) GetType() string {
@@ -11953,7 +13133,7 @@ type ResumeInvalidParameterError struct {
 
 func (x *ResumeInvalidParameterError) Reset() {
 	*x = ResumeInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[113]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11965,7 +13145,7 @@ func (x *ResumeInvalidParameterError) String() string {
 func (*ResumeInvalidParameterError) ProtoMessage() {}
 
 func (x *ResumeInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[113]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11978,7 +13158,7 @@ func (x *ResumeInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*ResumeInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{113}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *ResumeInvalidParameterError) GetType() string {
@@ -12071,7 +13251,7 @@ type ResumeForbiddenError struct {
 
 func (x *ResumeForbiddenError) Reset() {
 	*x = ResumeForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[114]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12083,7 +13263,7 @@ func (x *ResumeForbiddenError) String() string {
 func (*ResumeForbiddenError) ProtoMessage() {}
 
 func (x *ResumeForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[114]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12096,7 +13276,7 @@ func (x *ResumeForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeForbiddenError.ProtoReflect.Descriptor instead.
 func (*ResumeForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{114}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *ResumeForbiddenError) GetType() string {
@@ -12189,7 +13369,7 @@ type ResumeInternalError struct {
 
 func (x *ResumeInternalError) Reset() {
 	*x = ResumeInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[115]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12201,7 +13381,7 @@ func (x *ResumeInternalError) String() string {
 func (*ResumeInternalError) ProtoMessage() {}
 
 func (x *ResumeInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[115]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12214,7 +13394,7 @@ func (x *ResumeInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeInternalError.ProtoReflect.Descriptor instead.
 func (*ResumeInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{115}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *ResumeInternalError) GetType() string {
@@ -12307,7 +13487,7 @@ type ResumeUnavailableError struct {
 
 func (x *ResumeUnavailableError) Reset() {
 	*x = ResumeUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[116]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12319,7 +13499,7 @@ func (x *ResumeUnavailableError) String() string {
 func (*ResumeUnavailableError) ProtoMessage() {}
 
 func (x *ResumeUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[116]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12332,7 +13512,7 @@ func (x *ResumeUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeUnavailableError.ProtoReflect.Descriptor instead.
 func (*ResumeUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{116}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *ResumeUnavailableError) GetType() string {
@@ -12398,6 +13578,124 @@ func (x *ResumeUnavailableError) GetRequestId() string {
 	return ""
 }
 
+type ResumeInterruptedError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResumeInterruptedError) Reset() {
+	*x = ResumeInterruptedError{}
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[127]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResumeInterruptedError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResumeInterruptedError) ProtoMessage() {}
+
+func (x *ResumeInterruptedError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[127]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResumeInterruptedError.ProtoReflect.Descriptor instead.
+func (*ResumeInterruptedError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{127}
+}
+
+func (x *ResumeInterruptedError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *ResumeInterruptedError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ResumeInterruptedError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *ResumeInterruptedError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *ResumeInterruptedError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *ResumeInterruptedError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *ResumeInterruptedError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *ResumeInterruptedError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *ResumeInterruptedError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
 type ResumeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run
@@ -12408,7 +13706,7 @@ type ResumeRequest struct {
 
 func (x *ResumeRequest) Reset() {
 	*x = ResumeRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[117]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12420,7 +13718,7 @@ func (x *ResumeRequest) String() string {
 func (*ResumeRequest) ProtoMessage() {}
 
 func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[117]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12433,7 +13731,7 @@ func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{117}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *ResumeRequest) GetRun() string {
@@ -12451,7 +13749,7 @@ type ResumeResponse struct {
 
 func (x *ResumeResponse) Reset() {
 	*x = ResumeResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[118]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12463,7 +13761,7 @@ func (x *ResumeResponse) String() string {
 func (*ResumeResponse) ProtoMessage() {}
 
 func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[118]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12476,7 +13774,7 @@ func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeResponse.ProtoReflect.Descriptor instead.
 func (*ResumeResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{118}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{129}
 }
 
 type CancelUnknownRunError struct {
@@ -12506,7 +13804,7 @@ type CancelUnknownRunError struct {
 
 func (x *CancelUnknownRunError) Reset() {
 	*x = CancelUnknownRunError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[119]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12518,7 +13816,7 @@ func (x *CancelUnknownRunError) String() string {
 func (*CancelUnknownRunError) ProtoMessage() {}
 
 func (x *CancelUnknownRunError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[119]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12531,7 +13829,7 @@ func (x *CancelUnknownRunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelUnknownRunError.ProtoReflect.Descriptor instead.
 func (*CancelUnknownRunError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{119}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *CancelUnknownRunError) GetType() string {
@@ -12624,7 +13922,7 @@ type CancelRunEndedError struct {
 
 func (x *CancelRunEndedError) Reset() {
 	*x = CancelRunEndedError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[120]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12636,7 +13934,7 @@ func (x *CancelRunEndedError) String() string {
 func (*CancelRunEndedError) ProtoMessage() {}
 
 func (x *CancelRunEndedError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[120]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12649,7 +13947,7 @@ func (x *CancelRunEndedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRunEndedError.ProtoReflect.Descriptor instead.
 func (*CancelRunEndedError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{120}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *CancelRunEndedError) GetType() string {
@@ -12742,7 +14040,7 @@ type CancelInvalidParameterError struct {
 
 func (x *CancelInvalidParameterError) Reset() {
 	*x = CancelInvalidParameterError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[121]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12754,7 +14052,7 @@ func (x *CancelInvalidParameterError) String() string {
 func (*CancelInvalidParameterError) ProtoMessage() {}
 
 func (x *CancelInvalidParameterError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[121]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12767,7 +14065,7 @@ func (x *CancelInvalidParameterError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelInvalidParameterError.ProtoReflect.Descriptor instead.
 func (*CancelInvalidParameterError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{121}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *CancelInvalidParameterError) GetType() string {
@@ -12860,7 +14158,7 @@ type CancelForbiddenError struct {
 
 func (x *CancelForbiddenError) Reset() {
 	*x = CancelForbiddenError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[122]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12872,7 +14170,7 @@ func (x *CancelForbiddenError) String() string {
 func (*CancelForbiddenError) ProtoMessage() {}
 
 func (x *CancelForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[122]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12885,7 +14183,7 @@ func (x *CancelForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelForbiddenError.ProtoReflect.Descriptor instead.
 func (*CancelForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{122}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *CancelForbiddenError) GetType() string {
@@ -12978,7 +14276,7 @@ type CancelInternalError struct {
 
 func (x *CancelInternalError) Reset() {
 	*x = CancelInternalError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[123]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12990,7 +14288,7 @@ func (x *CancelInternalError) String() string {
 func (*CancelInternalError) ProtoMessage() {}
 
 func (x *CancelInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[123]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13003,7 +14301,7 @@ func (x *CancelInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelInternalError.ProtoReflect.Descriptor instead.
 func (*CancelInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{123}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *CancelInternalError) GetType() string {
@@ -13096,7 +14394,7 @@ type CancelUnavailableError struct {
 
 func (x *CancelUnavailableError) Reset() {
 	*x = CancelUnavailableError{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[124]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13108,7 +14406,7 @@ func (x *CancelUnavailableError) String() string {
 func (*CancelUnavailableError) ProtoMessage() {}
 
 func (x *CancelUnavailableError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[124]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13121,7 +14419,7 @@ func (x *CancelUnavailableError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelUnavailableError.ProtoReflect.Descriptor instead.
 func (*CancelUnavailableError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{124}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *CancelUnavailableError) GetType() string {
@@ -13187,6 +14485,124 @@ func (x *CancelUnavailableError) GetRequestId() string {
 	return ""
 }
 
+type CancelInterruptedError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelInterruptedError) Reset() {
+	*x = CancelInterruptedError{}
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[136]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelInterruptedError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelInterruptedError) ProtoMessage() {}
+
+func (x *CancelInterruptedError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[136]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelInterruptedError.ProtoReflect.Descriptor instead.
+func (*CancelInterruptedError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{136}
+}
+
+func (x *CancelInterruptedError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *CancelInterruptedError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *CancelInterruptedError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *CancelInterruptedError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *CancelInterruptedError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *CancelInterruptedError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *CancelInterruptedError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *CancelInterruptedError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *CancelInterruptedError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
 type CancelRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run
@@ -13197,7 +14613,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[125]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13209,7 +14625,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[125]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13222,7 +14638,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{125}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *CancelRequest) GetRun() string {
@@ -13240,7 +14656,7 @@ type CancelResponse struct {
 
 func (x *CancelResponse) Reset() {
 	*x = CancelResponse{}
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[126]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13252,7 +14668,7 @@ func (x *CancelResponse) String() string {
 func (*CancelResponse) ProtoMessage() {}
 
 func (x *CancelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_runs_proto_msgTypes[126]
+	mi := &file_goagen_toolsvc_runs_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13265,7 +14681,7 @@ func (x *CancelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelResponse.ProtoReflect.Descriptor instead.
 func (*CancelResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{126}
+	return file_goagen_toolsvc_runs_proto_rawDescGZIP(), []int{138}
 }
 
 var File_goagen_toolsvc_runs_proto protoreflect.FileDescriptor
@@ -13388,6 +14804,20 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xb8\x02\n" +
+	"\x15StartInterruptedError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12.\n" +
+	"\x06issues\x18\t \x03(\v2\x16.toolsvc.runs.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
 	"\v_request_id\"\xa2\x02\n" +
 	"\fStartRequest\x12\x17\n" +
 	"\x04goal\x18\x01 \x01(\tH\x00R\x04goal\x88\x01\x01\x12'\n" +
@@ -13490,6 +14920,20 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xb7\x02\n" +
+	"\x14ListInterruptedError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12.\n" +
+	"\x06issues\x18\t \x03(\v2\x16.toolsvc.runs.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
 	"\v_request_id\"]\n" +
 	"\vListRequest\x12\x19\n" +
 	"\x05limit\x18\x01 \x01(\x11H\x00R\x05limit\x88\x01\x01\x12\x1d\n" +
@@ -13562,6 +15006,20 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\f_retry_afterB\r\n" +
 	"\v_request_id\"\xb7\x02\n" +
 	"\x14ShowUnavailableError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12.\n" +
+	"\x06issues\x18\t \x03(\v2\x16.toolsvc.runs.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xb7\x02\n" +
+	"\x14ShowInterruptedError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
@@ -13933,6 +15391,20 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xb9\x02\n" +
+	"\x16AppendInterruptedError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12.\n" +
+	"\x06issues\x18\t \x03(\v2\x16.toolsvc.runs.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
 	"\v_request_id\"U\n" +
 	"\rAppendRequest\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x122\n" +
@@ -14032,6 +15504,20 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\f_retry_afterB\r\n" +
 	"\v_request_id\"\xb9\x02\n" +
 	"\x16ResultUnavailableError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12.\n" +
+	"\x06issues\x18\t \x03(\v2\x16.toolsvc.runs.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xb9\x02\n" +
+	"\x16ResultInterruptedError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
@@ -14152,6 +15638,20 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xb8\x02\n" +
+	"\x15WatchInterruptedError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12.\n" +
+	"\x06issues\x18\t \x03(\v2\x16.toolsvc.runs.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
 	"\v_request_id\"E\n" +
 	"\fWatchRequest\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x19\n" +
@@ -14234,6 +15734,20 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\f_retry_afterB\r\n" +
 	"\v_request_id\"\xbb\x02\n" +
 	"\x18ArtifactUnavailableError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12.\n" +
+	"\x06issues\x18\t \x03(\v2\x16.toolsvc.runs.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xbb\x02\n" +
+	"\x18ArtifactInterruptedError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
@@ -14366,6 +15880,20 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\f_retry_afterB\r\n" +
 	"\v_request_id\"\xb9\x02\n" +
 	"\x16AnswerUnavailableError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12.\n" +
+	"\x06issues\x18\t \x03(\v2\x16.toolsvc.runs.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xb9\x02\n" +
+	"\x16AnswerInterruptedError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
@@ -14511,6 +16039,20 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xba\x02\n" +
+	"\x17ApproveInterruptedError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12.\n" +
+	"\x06issues\x18\t \x03(\v2\x16.toolsvc.runs.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
 	"\v_request_id\"\x82\x01\n" +
 	"\x0eApproveRequest\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x1a\n" +
@@ -14592,6 +16134,20 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\f_retry_afterB\r\n" +
 	"\v_request_id\"\xb8\x02\n" +
 	"\x15PauseUnavailableError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12.\n" +
+	"\x06issues\x18\t \x03(\v2\x16.toolsvc.runs.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xb8\x02\n" +
+	"\x15PauseInterruptedError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
@@ -14691,6 +16247,20 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xb9\x02\n" +
+	"\x16ResumeInterruptedError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12.\n" +
+	"\x06issues\x18\t \x03(\v2\x16.toolsvc.runs.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
 	"\v_request_id\"!\n" +
 	"\rResumeRequest\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\"\x10\n" +
@@ -14778,6 +16348,20 @@ const file_goagen_toolsvc_runs_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xb9\x02\n" +
+	"\x16CancelInterruptedError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12.\n" +
+	"\x06issues\x18\t \x03(\v2\x16.toolsvc.runs.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
 	"\v_request_id\"!\n" +
 	"\rCancelRequest\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\"\x10\n" +
@@ -14808,7 +16392,7 @@ func file_goagen_toolsvc_runs_proto_rawDescGZIP() []byte {
 	return file_goagen_toolsvc_runs_proto_rawDescData
 }
 
-var file_goagen_toolsvc_runs_proto_msgTypes = make([]protoimpl.MessageInfo, 127)
+var file_goagen_toolsvc_runs_proto_msgTypes = make([]protoimpl.MessageInfo, 139)
 var file_goagen_toolsvc_runs_proto_goTypes = []any{
 	(*StartInvalidBodyError)(nil),         // 0: toolsvc.runs.v1.StartInvalidBodyError
 	(*Issue)(nil),                         // 1: toolsvc.runs.v1.Issue
@@ -14818,125 +16402,137 @@ var file_goagen_toolsvc_runs_proto_goTypes = []any{
 	(*StartForbiddenError)(nil),           // 5: toolsvc.runs.v1.StartForbiddenError
 	(*StartInternalError)(nil),            // 6: toolsvc.runs.v1.StartInternalError
 	(*StartUnavailableError)(nil),         // 7: toolsvc.runs.v1.StartUnavailableError
-	(*StartRequest)(nil),                  // 8: toolsvc.runs.v1.StartRequest
-	(*StepRequest)(nil),                   // 9: toolsvc.runs.v1.StepRequest
-	(*Policy)(nil),                        // 10: toolsvc.runs.v1.Policy
-	(*StartResponse)(nil),                 // 11: toolsvc.runs.v1.StartResponse
-	(*ListInvalidParameterError)(nil),     // 12: toolsvc.runs.v1.ListInvalidParameterError
-	(*ListForbiddenError)(nil),            // 13: toolsvc.runs.v1.ListForbiddenError
-	(*ListInternalError)(nil),             // 14: toolsvc.runs.v1.ListInternalError
-	(*ListUnavailableError)(nil),          // 15: toolsvc.runs.v1.ListUnavailableError
-	(*ListRequest)(nil),                   // 16: toolsvc.runs.v1.ListRequest
-	(*ListResponse)(nil),                  // 17: toolsvc.runs.v1.ListResponse
-	(*RunSummary)(nil),                    // 18: toolsvc.runs.v1.RunSummary
-	(*ShowUnknownRunError)(nil),           // 19: toolsvc.runs.v1.ShowUnknownRunError
-	(*ShowInvalidParameterError)(nil),     // 20: toolsvc.runs.v1.ShowInvalidParameterError
-	(*ShowForbiddenError)(nil),            // 21: toolsvc.runs.v1.ShowForbiddenError
-	(*ShowInternalError)(nil),             // 22: toolsvc.runs.v1.ShowInternalError
-	(*ShowUnavailableError)(nil),          // 23: toolsvc.runs.v1.ShowUnavailableError
-	(*ShowRequest)(nil),                   // 24: toolsvc.runs.v1.ShowRequest
-	(*ShowResponse)(nil),                  // 25: toolsvc.runs.v1.ShowResponse
-	(*StepState)(nil),                     // 26: toolsvc.runs.v1.StepState
-	(*ToolResult)(nil),                    // 27: toolsvc.runs.v1.ToolResult
-	(*ToolError)(nil),                     // 28: toolsvc.runs.v1.ToolError
-	(*RetryHint)(nil),                     // 29: toolsvc.runs.v1.RetryHint
-	(*Candidate)(nil),                     // 30: toolsvc.runs.v1.Candidate
-	(*RollbackNotice)(nil),                // 31: toolsvc.runs.v1.RollbackNotice
-	(*Verification)(nil),                  // 32: toolsvc.runs.v1.Verification
-	(*Check)(nil),                         // 33: toolsvc.runs.v1.Check
-	(*EvidenceRefs)(nil),                  // 34: toolsvc.runs.v1.EvidenceRefs
-	(*Opinion)(nil),                       // 35: toolsvc.runs.v1.Opinion
-	(*AttemptRecord)(nil),                 // 36: toolsvc.runs.v1.AttemptRecord
-	(*Repair)(nil),                        // 37: toolsvc.runs.v1.Repair
-	(*Telemetry)(nil),                     // 38: toolsvc.runs.v1.Telemetry
-	(*RunLink)(nil),                       // 39: toolsvc.runs.v1.RunLink
-	(*Question)(nil),                      // 40: toolsvc.runs.v1.Question
-	(*AppendInvalidBodyError)(nil),        // 41: toolsvc.runs.v1.AppendInvalidBodyError
-	(*AppendPayloadTooLargeError)(nil),    // 42: toolsvc.runs.v1.AppendPayloadTooLargeError
-	(*AppendKeyReusedError)(nil),          // 43: toolsvc.runs.v1.AppendKeyReusedError
-	(*AppendUnknownRunError)(nil),         // 44: toolsvc.runs.v1.AppendUnknownRunError
-	(*AppendRunEndedError)(nil),           // 45: toolsvc.runs.v1.AppendRunEndedError
-	(*AppendRunFullError)(nil),            // 46: toolsvc.runs.v1.AppendRunFullError
-	(*AppendTooManyCallsError)(nil),       // 47: toolsvc.runs.v1.AppendTooManyCallsError
-	(*AppendInvalidParameterError)(nil),   // 48: toolsvc.runs.v1.AppendInvalidParameterError
-	(*AppendForbiddenError)(nil),          // 49: toolsvc.runs.v1.AppendForbiddenError
-	(*AppendInternalError)(nil),           // 50: toolsvc.runs.v1.AppendInternalError
-	(*AppendUnavailableError)(nil),        // 51: toolsvc.runs.v1.AppendUnavailableError
-	(*AppendRequest)(nil),                 // 52: toolsvc.runs.v1.AppendRequest
-	(*CallRequest)(nil),                   // 53: toolsvc.runs.v1.CallRequest
-	(*AppendResponse)(nil),                // 54: toolsvc.runs.v1.AppendResponse
-	(*AppendedCall)(nil),                  // 55: toolsvc.runs.v1.AppendedCall
-	(*ResultUnknownRunError)(nil),         // 56: toolsvc.runs.v1.ResultUnknownRunError
-	(*ResultUnknownCallError)(nil),        // 57: toolsvc.runs.v1.ResultUnknownCallError
-	(*ResultTooManyCallsError)(nil),       // 58: toolsvc.runs.v1.ResultTooManyCallsError
-	(*ResultInvalidParameterError)(nil),   // 59: toolsvc.runs.v1.ResultInvalidParameterError
-	(*ResultForbiddenError)(nil),          // 60: toolsvc.runs.v1.ResultForbiddenError
-	(*ResultInternalError)(nil),           // 61: toolsvc.runs.v1.ResultInternalError
-	(*ResultUnavailableError)(nil),        // 62: toolsvc.runs.v1.ResultUnavailableError
-	(*ResultRequest)(nil),                 // 63: toolsvc.runs.v1.ResultRequest
-	(*ResultResponse)(nil),                // 64: toolsvc.runs.v1.ResultResponse
-	(*WatchUnknownRunError)(nil),          // 65: toolsvc.runs.v1.WatchUnknownRunError
-	(*WatchTooManyStreamsError)(nil),      // 66: toolsvc.runs.v1.WatchTooManyStreamsError
-	(*WatchInvalidParameterError)(nil),    // 67: toolsvc.runs.v1.WatchInvalidParameterError
-	(*WatchForbiddenError)(nil),           // 68: toolsvc.runs.v1.WatchForbiddenError
-	(*WatchInternalError)(nil),            // 69: toolsvc.runs.v1.WatchInternalError
-	(*WatchUnavailableError)(nil),         // 70: toolsvc.runs.v1.WatchUnavailableError
-	(*WatchRequest)(nil),                  // 71: toolsvc.runs.v1.WatchRequest
-	(*WatchResponse)(nil),                 // 72: toolsvc.runs.v1.WatchResponse
-	(*ArtifactUnknownArtifactError)(nil),  // 73: toolsvc.runs.v1.ArtifactUnknownArtifactError
-	(*ArtifactTooManyStreamsError)(nil),   // 74: toolsvc.runs.v1.ArtifactTooManyStreamsError
-	(*ArtifactInvalidParameterError)(nil), // 75: toolsvc.runs.v1.ArtifactInvalidParameterError
-	(*ArtifactForbiddenError)(nil),        // 76: toolsvc.runs.v1.ArtifactForbiddenError
-	(*ArtifactInternalError)(nil),         // 77: toolsvc.runs.v1.ArtifactInternalError
-	(*ArtifactUnavailableError)(nil),      // 78: toolsvc.runs.v1.ArtifactUnavailableError
-	(*ArtifactRequest)(nil),               // 79: toolsvc.runs.v1.ArtifactRequest
-	(*ArtifactResponse)(nil),              // 80: toolsvc.runs.v1.ArtifactResponse
-	(*AnswerPayloadTooLargeError)(nil),    // 81: toolsvc.runs.v1.AnswerPayloadTooLargeError
-	(*AnswerUnknownRunError)(nil),         // 82: toolsvc.runs.v1.AnswerUnknownRunError
-	(*AnswerRunEndedError)(nil),           // 83: toolsvc.runs.v1.AnswerRunEndedError
-	(*AnswerQuestionClosedError)(nil),     // 84: toolsvc.runs.v1.AnswerQuestionClosedError
-	(*AnswerTooManyCallsError)(nil),       // 85: toolsvc.runs.v1.AnswerTooManyCallsError
-	(*AnswerInvalidParameterError)(nil),   // 86: toolsvc.runs.v1.AnswerInvalidParameterError
-	(*AnswerForbiddenError)(nil),          // 87: toolsvc.runs.v1.AnswerForbiddenError
-	(*AnswerInternalError)(nil),           // 88: toolsvc.runs.v1.AnswerInternalError
-	(*AnswerUnavailableError)(nil),        // 89: toolsvc.runs.v1.AnswerUnavailableError
-	(*AnswerRequest)(nil),                 // 90: toolsvc.runs.v1.AnswerRequest
-	(*AnswerResponse)(nil),                // 91: toolsvc.runs.v1.AnswerResponse
-	(*ApprovePayloadTooLargeError)(nil),   // 92: toolsvc.runs.v1.ApprovePayloadTooLargeError
-	(*ApproveUnknownRunError)(nil),        // 93: toolsvc.runs.v1.ApproveUnknownRunError
-	(*ApproveRunEndedError)(nil),          // 94: toolsvc.runs.v1.ApproveRunEndedError
-	(*ApproveQuestionClosedError)(nil),    // 95: toolsvc.runs.v1.ApproveQuestionClosedError
-	(*ApproveTooManyCallsError)(nil),      // 96: toolsvc.runs.v1.ApproveTooManyCallsError
-	(*ApproveInvalidParameterError)(nil),  // 97: toolsvc.runs.v1.ApproveInvalidParameterError
-	(*ApproveForbiddenError)(nil),         // 98: toolsvc.runs.v1.ApproveForbiddenError
-	(*ApproveInternalError)(nil),          // 99: toolsvc.runs.v1.ApproveInternalError
-	(*ApproveUnavailableError)(nil),       // 100: toolsvc.runs.v1.ApproveUnavailableError
-	(*ApproveRequest)(nil),                // 101: toolsvc.runs.v1.ApproveRequest
-	(*ApproveResponse)(nil),               // 102: toolsvc.runs.v1.ApproveResponse
-	(*PauseUnknownRunError)(nil),          // 103: toolsvc.runs.v1.PauseUnknownRunError
-	(*PauseRunEndedError)(nil),            // 104: toolsvc.runs.v1.PauseRunEndedError
-	(*PauseInvalidParameterError)(nil),    // 105: toolsvc.runs.v1.PauseInvalidParameterError
-	(*PauseForbiddenError)(nil),           // 106: toolsvc.runs.v1.PauseForbiddenError
-	(*PauseInternalError)(nil),            // 107: toolsvc.runs.v1.PauseInternalError
-	(*PauseUnavailableError)(nil),         // 108: toolsvc.runs.v1.PauseUnavailableError
-	(*PauseRequest)(nil),                  // 109: toolsvc.runs.v1.PauseRequest
-	(*PauseResponse)(nil),                 // 110: toolsvc.runs.v1.PauseResponse
-	(*ResumeUnknownRunError)(nil),         // 111: toolsvc.runs.v1.ResumeUnknownRunError
-	(*ResumeRunEndedError)(nil),           // 112: toolsvc.runs.v1.ResumeRunEndedError
-	(*ResumeInvalidParameterError)(nil),   // 113: toolsvc.runs.v1.ResumeInvalidParameterError
-	(*ResumeForbiddenError)(nil),          // 114: toolsvc.runs.v1.ResumeForbiddenError
-	(*ResumeInternalError)(nil),           // 115: toolsvc.runs.v1.ResumeInternalError
-	(*ResumeUnavailableError)(nil),        // 116: toolsvc.runs.v1.ResumeUnavailableError
-	(*ResumeRequest)(nil),                 // 117: toolsvc.runs.v1.ResumeRequest
-	(*ResumeResponse)(nil),                // 118: toolsvc.runs.v1.ResumeResponse
-	(*CancelUnknownRunError)(nil),         // 119: toolsvc.runs.v1.CancelUnknownRunError
-	(*CancelRunEndedError)(nil),           // 120: toolsvc.runs.v1.CancelRunEndedError
-	(*CancelInvalidParameterError)(nil),   // 121: toolsvc.runs.v1.CancelInvalidParameterError
-	(*CancelForbiddenError)(nil),          // 122: toolsvc.runs.v1.CancelForbiddenError
-	(*CancelInternalError)(nil),           // 123: toolsvc.runs.v1.CancelInternalError
-	(*CancelUnavailableError)(nil),        // 124: toolsvc.runs.v1.CancelUnavailableError
-	(*CancelRequest)(nil),                 // 125: toolsvc.runs.v1.CancelRequest
-	(*CancelResponse)(nil),                // 126: toolsvc.runs.v1.CancelResponse
+	(*StartInterruptedError)(nil),         // 8: toolsvc.runs.v1.StartInterruptedError
+	(*StartRequest)(nil),                  // 9: toolsvc.runs.v1.StartRequest
+	(*StepRequest)(nil),                   // 10: toolsvc.runs.v1.StepRequest
+	(*Policy)(nil),                        // 11: toolsvc.runs.v1.Policy
+	(*StartResponse)(nil),                 // 12: toolsvc.runs.v1.StartResponse
+	(*ListInvalidParameterError)(nil),     // 13: toolsvc.runs.v1.ListInvalidParameterError
+	(*ListForbiddenError)(nil),            // 14: toolsvc.runs.v1.ListForbiddenError
+	(*ListInternalError)(nil),             // 15: toolsvc.runs.v1.ListInternalError
+	(*ListUnavailableError)(nil),          // 16: toolsvc.runs.v1.ListUnavailableError
+	(*ListInterruptedError)(nil),          // 17: toolsvc.runs.v1.ListInterruptedError
+	(*ListRequest)(nil),                   // 18: toolsvc.runs.v1.ListRequest
+	(*ListResponse)(nil),                  // 19: toolsvc.runs.v1.ListResponse
+	(*RunSummary)(nil),                    // 20: toolsvc.runs.v1.RunSummary
+	(*ShowUnknownRunError)(nil),           // 21: toolsvc.runs.v1.ShowUnknownRunError
+	(*ShowInvalidParameterError)(nil),     // 22: toolsvc.runs.v1.ShowInvalidParameterError
+	(*ShowForbiddenError)(nil),            // 23: toolsvc.runs.v1.ShowForbiddenError
+	(*ShowInternalError)(nil),             // 24: toolsvc.runs.v1.ShowInternalError
+	(*ShowUnavailableError)(nil),          // 25: toolsvc.runs.v1.ShowUnavailableError
+	(*ShowInterruptedError)(nil),          // 26: toolsvc.runs.v1.ShowInterruptedError
+	(*ShowRequest)(nil),                   // 27: toolsvc.runs.v1.ShowRequest
+	(*ShowResponse)(nil),                  // 28: toolsvc.runs.v1.ShowResponse
+	(*StepState)(nil),                     // 29: toolsvc.runs.v1.StepState
+	(*ToolResult)(nil),                    // 30: toolsvc.runs.v1.ToolResult
+	(*ToolError)(nil),                     // 31: toolsvc.runs.v1.ToolError
+	(*RetryHint)(nil),                     // 32: toolsvc.runs.v1.RetryHint
+	(*Candidate)(nil),                     // 33: toolsvc.runs.v1.Candidate
+	(*RollbackNotice)(nil),                // 34: toolsvc.runs.v1.RollbackNotice
+	(*Verification)(nil),                  // 35: toolsvc.runs.v1.Verification
+	(*Check)(nil),                         // 36: toolsvc.runs.v1.Check
+	(*EvidenceRefs)(nil),                  // 37: toolsvc.runs.v1.EvidenceRefs
+	(*Opinion)(nil),                       // 38: toolsvc.runs.v1.Opinion
+	(*AttemptRecord)(nil),                 // 39: toolsvc.runs.v1.AttemptRecord
+	(*Repair)(nil),                        // 40: toolsvc.runs.v1.Repair
+	(*Telemetry)(nil),                     // 41: toolsvc.runs.v1.Telemetry
+	(*RunLink)(nil),                       // 42: toolsvc.runs.v1.RunLink
+	(*Question)(nil),                      // 43: toolsvc.runs.v1.Question
+	(*AppendInvalidBodyError)(nil),        // 44: toolsvc.runs.v1.AppendInvalidBodyError
+	(*AppendPayloadTooLargeError)(nil),    // 45: toolsvc.runs.v1.AppendPayloadTooLargeError
+	(*AppendKeyReusedError)(nil),          // 46: toolsvc.runs.v1.AppendKeyReusedError
+	(*AppendUnknownRunError)(nil),         // 47: toolsvc.runs.v1.AppendUnknownRunError
+	(*AppendRunEndedError)(nil),           // 48: toolsvc.runs.v1.AppendRunEndedError
+	(*AppendRunFullError)(nil),            // 49: toolsvc.runs.v1.AppendRunFullError
+	(*AppendTooManyCallsError)(nil),       // 50: toolsvc.runs.v1.AppendTooManyCallsError
+	(*AppendInvalidParameterError)(nil),   // 51: toolsvc.runs.v1.AppendInvalidParameterError
+	(*AppendForbiddenError)(nil),          // 52: toolsvc.runs.v1.AppendForbiddenError
+	(*AppendInternalError)(nil),           // 53: toolsvc.runs.v1.AppendInternalError
+	(*AppendUnavailableError)(nil),        // 54: toolsvc.runs.v1.AppendUnavailableError
+	(*AppendInterruptedError)(nil),        // 55: toolsvc.runs.v1.AppendInterruptedError
+	(*AppendRequest)(nil),                 // 56: toolsvc.runs.v1.AppendRequest
+	(*CallRequest)(nil),                   // 57: toolsvc.runs.v1.CallRequest
+	(*AppendResponse)(nil),                // 58: toolsvc.runs.v1.AppendResponse
+	(*AppendedCall)(nil),                  // 59: toolsvc.runs.v1.AppendedCall
+	(*ResultUnknownRunError)(nil),         // 60: toolsvc.runs.v1.ResultUnknownRunError
+	(*ResultUnknownCallError)(nil),        // 61: toolsvc.runs.v1.ResultUnknownCallError
+	(*ResultTooManyCallsError)(nil),       // 62: toolsvc.runs.v1.ResultTooManyCallsError
+	(*ResultInvalidParameterError)(nil),   // 63: toolsvc.runs.v1.ResultInvalidParameterError
+	(*ResultForbiddenError)(nil),          // 64: toolsvc.runs.v1.ResultForbiddenError
+	(*ResultInternalError)(nil),           // 65: toolsvc.runs.v1.ResultInternalError
+	(*ResultUnavailableError)(nil),        // 66: toolsvc.runs.v1.ResultUnavailableError
+	(*ResultInterruptedError)(nil),        // 67: toolsvc.runs.v1.ResultInterruptedError
+	(*ResultRequest)(nil),                 // 68: toolsvc.runs.v1.ResultRequest
+	(*ResultResponse)(nil),                // 69: toolsvc.runs.v1.ResultResponse
+	(*WatchUnknownRunError)(nil),          // 70: toolsvc.runs.v1.WatchUnknownRunError
+	(*WatchTooManyStreamsError)(nil),      // 71: toolsvc.runs.v1.WatchTooManyStreamsError
+	(*WatchInvalidParameterError)(nil),    // 72: toolsvc.runs.v1.WatchInvalidParameterError
+	(*WatchForbiddenError)(nil),           // 73: toolsvc.runs.v1.WatchForbiddenError
+	(*WatchInternalError)(nil),            // 74: toolsvc.runs.v1.WatchInternalError
+	(*WatchUnavailableError)(nil),         // 75: toolsvc.runs.v1.WatchUnavailableError
+	(*WatchInterruptedError)(nil),         // 76: toolsvc.runs.v1.WatchInterruptedError
+	(*WatchRequest)(nil),                  // 77: toolsvc.runs.v1.WatchRequest
+	(*WatchResponse)(nil),                 // 78: toolsvc.runs.v1.WatchResponse
+	(*ArtifactUnknownArtifactError)(nil),  // 79: toolsvc.runs.v1.ArtifactUnknownArtifactError
+	(*ArtifactTooManyStreamsError)(nil),   // 80: toolsvc.runs.v1.ArtifactTooManyStreamsError
+	(*ArtifactInvalidParameterError)(nil), // 81: toolsvc.runs.v1.ArtifactInvalidParameterError
+	(*ArtifactForbiddenError)(nil),        // 82: toolsvc.runs.v1.ArtifactForbiddenError
+	(*ArtifactInternalError)(nil),         // 83: toolsvc.runs.v1.ArtifactInternalError
+	(*ArtifactUnavailableError)(nil),      // 84: toolsvc.runs.v1.ArtifactUnavailableError
+	(*ArtifactInterruptedError)(nil),      // 85: toolsvc.runs.v1.ArtifactInterruptedError
+	(*ArtifactRequest)(nil),               // 86: toolsvc.runs.v1.ArtifactRequest
+	(*ArtifactResponse)(nil),              // 87: toolsvc.runs.v1.ArtifactResponse
+	(*AnswerPayloadTooLargeError)(nil),    // 88: toolsvc.runs.v1.AnswerPayloadTooLargeError
+	(*AnswerUnknownRunError)(nil),         // 89: toolsvc.runs.v1.AnswerUnknownRunError
+	(*AnswerRunEndedError)(nil),           // 90: toolsvc.runs.v1.AnswerRunEndedError
+	(*AnswerQuestionClosedError)(nil),     // 91: toolsvc.runs.v1.AnswerQuestionClosedError
+	(*AnswerTooManyCallsError)(nil),       // 92: toolsvc.runs.v1.AnswerTooManyCallsError
+	(*AnswerInvalidParameterError)(nil),   // 93: toolsvc.runs.v1.AnswerInvalidParameterError
+	(*AnswerForbiddenError)(nil),          // 94: toolsvc.runs.v1.AnswerForbiddenError
+	(*AnswerInternalError)(nil),           // 95: toolsvc.runs.v1.AnswerInternalError
+	(*AnswerUnavailableError)(nil),        // 96: toolsvc.runs.v1.AnswerUnavailableError
+	(*AnswerInterruptedError)(nil),        // 97: toolsvc.runs.v1.AnswerInterruptedError
+	(*AnswerRequest)(nil),                 // 98: toolsvc.runs.v1.AnswerRequest
+	(*AnswerResponse)(nil),                // 99: toolsvc.runs.v1.AnswerResponse
+	(*ApprovePayloadTooLargeError)(nil),   // 100: toolsvc.runs.v1.ApprovePayloadTooLargeError
+	(*ApproveUnknownRunError)(nil),        // 101: toolsvc.runs.v1.ApproveUnknownRunError
+	(*ApproveRunEndedError)(nil),          // 102: toolsvc.runs.v1.ApproveRunEndedError
+	(*ApproveQuestionClosedError)(nil),    // 103: toolsvc.runs.v1.ApproveQuestionClosedError
+	(*ApproveTooManyCallsError)(nil),      // 104: toolsvc.runs.v1.ApproveTooManyCallsError
+	(*ApproveInvalidParameterError)(nil),  // 105: toolsvc.runs.v1.ApproveInvalidParameterError
+	(*ApproveForbiddenError)(nil),         // 106: toolsvc.runs.v1.ApproveForbiddenError
+	(*ApproveInternalError)(nil),          // 107: toolsvc.runs.v1.ApproveInternalError
+	(*ApproveUnavailableError)(nil),       // 108: toolsvc.runs.v1.ApproveUnavailableError
+	(*ApproveInterruptedError)(nil),       // 109: toolsvc.runs.v1.ApproveInterruptedError
+	(*ApproveRequest)(nil),                // 110: toolsvc.runs.v1.ApproveRequest
+	(*ApproveResponse)(nil),               // 111: toolsvc.runs.v1.ApproveResponse
+	(*PauseUnknownRunError)(nil),          // 112: toolsvc.runs.v1.PauseUnknownRunError
+	(*PauseRunEndedError)(nil),            // 113: toolsvc.runs.v1.PauseRunEndedError
+	(*PauseInvalidParameterError)(nil),    // 114: toolsvc.runs.v1.PauseInvalidParameterError
+	(*PauseForbiddenError)(nil),           // 115: toolsvc.runs.v1.PauseForbiddenError
+	(*PauseInternalError)(nil),            // 116: toolsvc.runs.v1.PauseInternalError
+	(*PauseUnavailableError)(nil),         // 117: toolsvc.runs.v1.PauseUnavailableError
+	(*PauseInterruptedError)(nil),         // 118: toolsvc.runs.v1.PauseInterruptedError
+	(*PauseRequest)(nil),                  // 119: toolsvc.runs.v1.PauseRequest
+	(*PauseResponse)(nil),                 // 120: toolsvc.runs.v1.PauseResponse
+	(*ResumeUnknownRunError)(nil),         // 121: toolsvc.runs.v1.ResumeUnknownRunError
+	(*ResumeRunEndedError)(nil),           // 122: toolsvc.runs.v1.ResumeRunEndedError
+	(*ResumeInvalidParameterError)(nil),   // 123: toolsvc.runs.v1.ResumeInvalidParameterError
+	(*ResumeForbiddenError)(nil),          // 124: toolsvc.runs.v1.ResumeForbiddenError
+	(*ResumeInternalError)(nil),           // 125: toolsvc.runs.v1.ResumeInternalError
+	(*ResumeUnavailableError)(nil),        // 126: toolsvc.runs.v1.ResumeUnavailableError
+	(*ResumeInterruptedError)(nil),        // 127: toolsvc.runs.v1.ResumeInterruptedError
+	(*ResumeRequest)(nil),                 // 128: toolsvc.runs.v1.ResumeRequest
+	(*ResumeResponse)(nil),                // 129: toolsvc.runs.v1.ResumeResponse
+	(*CancelUnknownRunError)(nil),         // 130: toolsvc.runs.v1.CancelUnknownRunError
+	(*CancelRunEndedError)(nil),           // 131: toolsvc.runs.v1.CancelRunEndedError
+	(*CancelInvalidParameterError)(nil),   // 132: toolsvc.runs.v1.CancelInvalidParameterError
+	(*CancelForbiddenError)(nil),          // 133: toolsvc.runs.v1.CancelForbiddenError
+	(*CancelInternalError)(nil),           // 134: toolsvc.runs.v1.CancelInternalError
+	(*CancelUnavailableError)(nil),        // 135: toolsvc.runs.v1.CancelUnavailableError
+	(*CancelInterruptedError)(nil),        // 136: toolsvc.runs.v1.CancelInterruptedError
+	(*CancelRequest)(nil),                 // 137: toolsvc.runs.v1.CancelRequest
+	(*CancelResponse)(nil),                // 138: toolsvc.runs.v1.CancelResponse
 }
 var file_goagen_toolsvc_runs_proto_depIdxs = []int32{
 	1,   // 0: toolsvc.runs.v1.StartInvalidBodyError.issues:type_name -> toolsvc.runs.v1.Issue
@@ -14946,147 +16542,159 @@ var file_goagen_toolsvc_runs_proto_depIdxs = []int32{
 	1,   // 4: toolsvc.runs.v1.StartForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
 	1,   // 5: toolsvc.runs.v1.StartInternalError.issues:type_name -> toolsvc.runs.v1.Issue
 	1,   // 6: toolsvc.runs.v1.StartUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	9,   // 7: toolsvc.runs.v1.StartRequest.steps:type_name -> toolsvc.runs.v1.StepRequest
-	10,  // 8: toolsvc.runs.v1.StartRequest.policy:type_name -> toolsvc.runs.v1.Policy
-	1,   // 9: toolsvc.runs.v1.ListInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 10: toolsvc.runs.v1.ListForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 11: toolsvc.runs.v1.ListInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 12: toolsvc.runs.v1.ListUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	18,  // 13: toolsvc.runs.v1.ListResponse.runs:type_name -> toolsvc.runs.v1.RunSummary
-	1,   // 14: toolsvc.runs.v1.ShowUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 15: toolsvc.runs.v1.ShowInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 16: toolsvc.runs.v1.ShowForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 17: toolsvc.runs.v1.ShowInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 18: toolsvc.runs.v1.ShowUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	26,  // 19: toolsvc.runs.v1.ShowResponse.steps:type_name -> toolsvc.runs.v1.StepState
-	40,  // 20: toolsvc.runs.v1.ShowResponse.questions:type_name -> toolsvc.runs.v1.Question
-	10,  // 21: toolsvc.runs.v1.ShowResponse.policy:type_name -> toolsvc.runs.v1.Policy
-	27,  // 22: toolsvc.runs.v1.StepState.result:type_name -> toolsvc.runs.v1.ToolResult
-	28,  // 23: toolsvc.runs.v1.ToolResult.error:type_name -> toolsvc.runs.v1.ToolError
-	29,  // 24: toolsvc.runs.v1.ToolResult.retry_hint:type_name -> toolsvc.runs.v1.RetryHint
-	32,  // 25: toolsvc.runs.v1.ToolResult.verification:type_name -> toolsvc.runs.v1.Verification
-	36,  // 26: toolsvc.runs.v1.ToolResult.attempts:type_name -> toolsvc.runs.v1.AttemptRecord
-	37,  // 27: toolsvc.runs.v1.ToolResult.repairs:type_name -> toolsvc.runs.v1.Repair
-	38,  // 28: toolsvc.runs.v1.ToolResult.telemetry:type_name -> toolsvc.runs.v1.Telemetry
-	39,  // 29: toolsvc.runs.v1.ToolResult.run_link:type_name -> toolsvc.runs.v1.RunLink
-	40,  // 30: toolsvc.runs.v1.ToolResult.question:type_name -> toolsvc.runs.v1.Question
-	39,  // 31: toolsvc.runs.v1.ToolResult.child_runs:type_name -> toolsvc.runs.v1.RunLink
-	1,   // 32: toolsvc.runs.v1.RetryHint.issues:type_name -> toolsvc.runs.v1.Issue
-	30,  // 33: toolsvc.runs.v1.RetryHint.candidates:type_name -> toolsvc.runs.v1.Candidate
-	31,  // 34: toolsvc.runs.v1.RetryHint.rollback:type_name -> toolsvc.runs.v1.RollbackNotice
-	33,  // 35: toolsvc.runs.v1.Verification.checks:type_name -> toolsvc.runs.v1.Check
-	34,  // 36: toolsvc.runs.v1.Verification.evidence:type_name -> toolsvc.runs.v1.EvidenceRefs
-	35,  // 37: toolsvc.runs.v1.Verification.opinion:type_name -> toolsvc.runs.v1.Opinion
-	1,   // 38: toolsvc.runs.v1.Question.issues:type_name -> toolsvc.runs.v1.Issue
-	30,  // 39: toolsvc.runs.v1.Question.candidates:type_name -> toolsvc.runs.v1.Candidate
-	1,   // 40: toolsvc.runs.v1.AppendInvalidBodyError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 41: toolsvc.runs.v1.AppendPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 42: toolsvc.runs.v1.AppendKeyReusedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 43: toolsvc.runs.v1.AppendUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 44: toolsvc.runs.v1.AppendRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 45: toolsvc.runs.v1.AppendRunFullError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 46: toolsvc.runs.v1.AppendTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 47: toolsvc.runs.v1.AppendInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 48: toolsvc.runs.v1.AppendForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 49: toolsvc.runs.v1.AppendInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 50: toolsvc.runs.v1.AppendUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	53,  // 51: toolsvc.runs.v1.AppendRequest.calls:type_name -> toolsvc.runs.v1.CallRequest
-	55,  // 52: toolsvc.runs.v1.AppendResponse.calls:type_name -> toolsvc.runs.v1.AppendedCall
-	1,   // 53: toolsvc.runs.v1.ResultUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 54: toolsvc.runs.v1.ResultUnknownCallError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 55: toolsvc.runs.v1.ResultTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 56: toolsvc.runs.v1.ResultInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 57: toolsvc.runs.v1.ResultForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 58: toolsvc.runs.v1.ResultInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 59: toolsvc.runs.v1.ResultUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	28,  // 60: toolsvc.runs.v1.ResultResponse.error:type_name -> toolsvc.runs.v1.ToolError
-	29,  // 61: toolsvc.runs.v1.ResultResponse.retry_hint:type_name -> toolsvc.runs.v1.RetryHint
-	32,  // 62: toolsvc.runs.v1.ResultResponse.verification:type_name -> toolsvc.runs.v1.Verification
-	36,  // 63: toolsvc.runs.v1.ResultResponse.attempts:type_name -> toolsvc.runs.v1.AttemptRecord
-	37,  // 64: toolsvc.runs.v1.ResultResponse.repairs:type_name -> toolsvc.runs.v1.Repair
-	38,  // 65: toolsvc.runs.v1.ResultResponse.telemetry:type_name -> toolsvc.runs.v1.Telemetry
-	39,  // 66: toolsvc.runs.v1.ResultResponse.run_link:type_name -> toolsvc.runs.v1.RunLink
-	40,  // 67: toolsvc.runs.v1.ResultResponse.question:type_name -> toolsvc.runs.v1.Question
-	39,  // 68: toolsvc.runs.v1.ResultResponse.child_runs:type_name -> toolsvc.runs.v1.RunLink
-	1,   // 69: toolsvc.runs.v1.WatchUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 70: toolsvc.runs.v1.WatchTooManyStreamsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 71: toolsvc.runs.v1.WatchInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 72: toolsvc.runs.v1.WatchForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 73: toolsvc.runs.v1.WatchInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 74: toolsvc.runs.v1.WatchUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 75: toolsvc.runs.v1.ArtifactUnknownArtifactError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 76: toolsvc.runs.v1.ArtifactTooManyStreamsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 77: toolsvc.runs.v1.ArtifactInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 78: toolsvc.runs.v1.ArtifactForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 79: toolsvc.runs.v1.ArtifactInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 80: toolsvc.runs.v1.ArtifactUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 81: toolsvc.runs.v1.AnswerPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 82: toolsvc.runs.v1.AnswerUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 83: toolsvc.runs.v1.AnswerRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 84: toolsvc.runs.v1.AnswerQuestionClosedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 85: toolsvc.runs.v1.AnswerTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 86: toolsvc.runs.v1.AnswerInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 87: toolsvc.runs.v1.AnswerForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 88: toolsvc.runs.v1.AnswerInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 89: toolsvc.runs.v1.AnswerUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	27,  // 90: toolsvc.runs.v1.AnswerResponse.result:type_name -> toolsvc.runs.v1.ToolResult
-	1,   // 91: toolsvc.runs.v1.ApprovePayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 92: toolsvc.runs.v1.ApproveUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 93: toolsvc.runs.v1.ApproveRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 94: toolsvc.runs.v1.ApproveQuestionClosedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 95: toolsvc.runs.v1.ApproveTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 96: toolsvc.runs.v1.ApproveInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 97: toolsvc.runs.v1.ApproveForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 98: toolsvc.runs.v1.ApproveInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 99: toolsvc.runs.v1.ApproveUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	27,  // 100: toolsvc.runs.v1.ApproveResponse.result:type_name -> toolsvc.runs.v1.ToolResult
-	1,   // 101: toolsvc.runs.v1.PauseUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 102: toolsvc.runs.v1.PauseRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 103: toolsvc.runs.v1.PauseInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 104: toolsvc.runs.v1.PauseForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 105: toolsvc.runs.v1.PauseInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 106: toolsvc.runs.v1.PauseUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 107: toolsvc.runs.v1.ResumeUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 108: toolsvc.runs.v1.ResumeRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 109: toolsvc.runs.v1.ResumeInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 110: toolsvc.runs.v1.ResumeForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 111: toolsvc.runs.v1.ResumeInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 112: toolsvc.runs.v1.ResumeUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 113: toolsvc.runs.v1.CancelUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 114: toolsvc.runs.v1.CancelRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 115: toolsvc.runs.v1.CancelInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 116: toolsvc.runs.v1.CancelForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 117: toolsvc.runs.v1.CancelInternalError.issues:type_name -> toolsvc.runs.v1.Issue
-	1,   // 118: toolsvc.runs.v1.CancelUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
-	8,   // 119: toolsvc.runs.v1.Runs.Start:input_type -> toolsvc.runs.v1.StartRequest
-	16,  // 120: toolsvc.runs.v1.Runs.List:input_type -> toolsvc.runs.v1.ListRequest
-	24,  // 121: toolsvc.runs.v1.Runs.Show:input_type -> toolsvc.runs.v1.ShowRequest
-	52,  // 122: toolsvc.runs.v1.Runs.Append:input_type -> toolsvc.runs.v1.AppendRequest
-	63,  // 123: toolsvc.runs.v1.Runs.Result:input_type -> toolsvc.runs.v1.ResultRequest
-	71,  // 124: toolsvc.runs.v1.Runs.Watch:input_type -> toolsvc.runs.v1.WatchRequest
-	79,  // 125: toolsvc.runs.v1.Runs.Artifact:input_type -> toolsvc.runs.v1.ArtifactRequest
-	90,  // 126: toolsvc.runs.v1.Runs.Answer:input_type -> toolsvc.runs.v1.AnswerRequest
-	101, // 127: toolsvc.runs.v1.Runs.Approve:input_type -> toolsvc.runs.v1.ApproveRequest
-	109, // 128: toolsvc.runs.v1.Runs.Pause:input_type -> toolsvc.runs.v1.PauseRequest
-	117, // 129: toolsvc.runs.v1.Runs.Resume:input_type -> toolsvc.runs.v1.ResumeRequest
-	125, // 130: toolsvc.runs.v1.Runs.Cancel:input_type -> toolsvc.runs.v1.CancelRequest
-	11,  // 131: toolsvc.runs.v1.Runs.Start:output_type -> toolsvc.runs.v1.StartResponse
-	17,  // 132: toolsvc.runs.v1.Runs.List:output_type -> toolsvc.runs.v1.ListResponse
-	25,  // 133: toolsvc.runs.v1.Runs.Show:output_type -> toolsvc.runs.v1.ShowResponse
-	54,  // 134: toolsvc.runs.v1.Runs.Append:output_type -> toolsvc.runs.v1.AppendResponse
-	64,  // 135: toolsvc.runs.v1.Runs.Result:output_type -> toolsvc.runs.v1.ResultResponse
-	72,  // 136: toolsvc.runs.v1.Runs.Watch:output_type -> toolsvc.runs.v1.WatchResponse
-	80,  // 137: toolsvc.runs.v1.Runs.Artifact:output_type -> toolsvc.runs.v1.ArtifactResponse
-	91,  // 138: toolsvc.runs.v1.Runs.Answer:output_type -> toolsvc.runs.v1.AnswerResponse
-	102, // 139: toolsvc.runs.v1.Runs.Approve:output_type -> toolsvc.runs.v1.ApproveResponse
-	110, // 140: toolsvc.runs.v1.Runs.Pause:output_type -> toolsvc.runs.v1.PauseResponse
-	118, // 141: toolsvc.runs.v1.Runs.Resume:output_type -> toolsvc.runs.v1.ResumeResponse
-	126, // 142: toolsvc.runs.v1.Runs.Cancel:output_type -> toolsvc.runs.v1.CancelResponse
-	131, // [131:143] is the sub-list for method output_type
-	119, // [119:131] is the sub-list for method input_type
-	119, // [119:119] is the sub-list for extension type_name
-	119, // [119:119] is the sub-list for extension extendee
-	0,   // [0:119] is the sub-list for field type_name
+	1,   // 7: toolsvc.runs.v1.StartInterruptedError.issues:type_name -> toolsvc.runs.v1.Issue
+	10,  // 8: toolsvc.runs.v1.StartRequest.steps:type_name -> toolsvc.runs.v1.StepRequest
+	11,  // 9: toolsvc.runs.v1.StartRequest.policy:type_name -> toolsvc.runs.v1.Policy
+	1,   // 10: toolsvc.runs.v1.ListInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 11: toolsvc.runs.v1.ListForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 12: toolsvc.runs.v1.ListInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 13: toolsvc.runs.v1.ListUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 14: toolsvc.runs.v1.ListInterruptedError.issues:type_name -> toolsvc.runs.v1.Issue
+	20,  // 15: toolsvc.runs.v1.ListResponse.runs:type_name -> toolsvc.runs.v1.RunSummary
+	1,   // 16: toolsvc.runs.v1.ShowUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 17: toolsvc.runs.v1.ShowInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 18: toolsvc.runs.v1.ShowForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 19: toolsvc.runs.v1.ShowInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 20: toolsvc.runs.v1.ShowUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 21: toolsvc.runs.v1.ShowInterruptedError.issues:type_name -> toolsvc.runs.v1.Issue
+	29,  // 22: toolsvc.runs.v1.ShowResponse.steps:type_name -> toolsvc.runs.v1.StepState
+	43,  // 23: toolsvc.runs.v1.ShowResponse.questions:type_name -> toolsvc.runs.v1.Question
+	11,  // 24: toolsvc.runs.v1.ShowResponse.policy:type_name -> toolsvc.runs.v1.Policy
+	30,  // 25: toolsvc.runs.v1.StepState.result:type_name -> toolsvc.runs.v1.ToolResult
+	31,  // 26: toolsvc.runs.v1.ToolResult.error:type_name -> toolsvc.runs.v1.ToolError
+	32,  // 27: toolsvc.runs.v1.ToolResult.retry_hint:type_name -> toolsvc.runs.v1.RetryHint
+	35,  // 28: toolsvc.runs.v1.ToolResult.verification:type_name -> toolsvc.runs.v1.Verification
+	39,  // 29: toolsvc.runs.v1.ToolResult.attempts:type_name -> toolsvc.runs.v1.AttemptRecord
+	40,  // 30: toolsvc.runs.v1.ToolResult.repairs:type_name -> toolsvc.runs.v1.Repair
+	41,  // 31: toolsvc.runs.v1.ToolResult.telemetry:type_name -> toolsvc.runs.v1.Telemetry
+	42,  // 32: toolsvc.runs.v1.ToolResult.run_link:type_name -> toolsvc.runs.v1.RunLink
+	43,  // 33: toolsvc.runs.v1.ToolResult.question:type_name -> toolsvc.runs.v1.Question
+	42,  // 34: toolsvc.runs.v1.ToolResult.child_runs:type_name -> toolsvc.runs.v1.RunLink
+	1,   // 35: toolsvc.runs.v1.RetryHint.issues:type_name -> toolsvc.runs.v1.Issue
+	33,  // 36: toolsvc.runs.v1.RetryHint.candidates:type_name -> toolsvc.runs.v1.Candidate
+	34,  // 37: toolsvc.runs.v1.RetryHint.rollback:type_name -> toolsvc.runs.v1.RollbackNotice
+	36,  // 38: toolsvc.runs.v1.Verification.checks:type_name -> toolsvc.runs.v1.Check
+	37,  // 39: toolsvc.runs.v1.Verification.evidence:type_name -> toolsvc.runs.v1.EvidenceRefs
+	38,  // 40: toolsvc.runs.v1.Verification.opinion:type_name -> toolsvc.runs.v1.Opinion
+	1,   // 41: toolsvc.runs.v1.Question.issues:type_name -> toolsvc.runs.v1.Issue
+	33,  // 42: toolsvc.runs.v1.Question.candidates:type_name -> toolsvc.runs.v1.Candidate
+	1,   // 43: toolsvc.runs.v1.AppendInvalidBodyError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 44: toolsvc.runs.v1.AppendPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 45: toolsvc.runs.v1.AppendKeyReusedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 46: toolsvc.runs.v1.AppendUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 47: toolsvc.runs.v1.AppendRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 48: toolsvc.runs.v1.AppendRunFullError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 49: toolsvc.runs.v1.AppendTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 50: toolsvc.runs.v1.AppendInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 51: toolsvc.runs.v1.AppendForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 52: toolsvc.runs.v1.AppendInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 53: toolsvc.runs.v1.AppendUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 54: toolsvc.runs.v1.AppendInterruptedError.issues:type_name -> toolsvc.runs.v1.Issue
+	57,  // 55: toolsvc.runs.v1.AppendRequest.calls:type_name -> toolsvc.runs.v1.CallRequest
+	59,  // 56: toolsvc.runs.v1.AppendResponse.calls:type_name -> toolsvc.runs.v1.AppendedCall
+	1,   // 57: toolsvc.runs.v1.ResultUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 58: toolsvc.runs.v1.ResultUnknownCallError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 59: toolsvc.runs.v1.ResultTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 60: toolsvc.runs.v1.ResultInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 61: toolsvc.runs.v1.ResultForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 62: toolsvc.runs.v1.ResultInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 63: toolsvc.runs.v1.ResultUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 64: toolsvc.runs.v1.ResultInterruptedError.issues:type_name -> toolsvc.runs.v1.Issue
+	31,  // 65: toolsvc.runs.v1.ResultResponse.error:type_name -> toolsvc.runs.v1.ToolError
+	32,  // 66: toolsvc.runs.v1.ResultResponse.retry_hint:type_name -> toolsvc.runs.v1.RetryHint
+	35,  // 67: toolsvc.runs.v1.ResultResponse.verification:type_name -> toolsvc.runs.v1.Verification
+	39,  // 68: toolsvc.runs.v1.ResultResponse.attempts:type_name -> toolsvc.runs.v1.AttemptRecord
+	40,  // 69: toolsvc.runs.v1.ResultResponse.repairs:type_name -> toolsvc.runs.v1.Repair
+	41,  // 70: toolsvc.runs.v1.ResultResponse.telemetry:type_name -> toolsvc.runs.v1.Telemetry
+	42,  // 71: toolsvc.runs.v1.ResultResponse.run_link:type_name -> toolsvc.runs.v1.RunLink
+	43,  // 72: toolsvc.runs.v1.ResultResponse.question:type_name -> toolsvc.runs.v1.Question
+	42,  // 73: toolsvc.runs.v1.ResultResponse.child_runs:type_name -> toolsvc.runs.v1.RunLink
+	1,   // 74: toolsvc.runs.v1.WatchUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 75: toolsvc.runs.v1.WatchTooManyStreamsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 76: toolsvc.runs.v1.WatchInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 77: toolsvc.runs.v1.WatchForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 78: toolsvc.runs.v1.WatchInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 79: toolsvc.runs.v1.WatchUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 80: toolsvc.runs.v1.WatchInterruptedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 81: toolsvc.runs.v1.ArtifactUnknownArtifactError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 82: toolsvc.runs.v1.ArtifactTooManyStreamsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 83: toolsvc.runs.v1.ArtifactInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 84: toolsvc.runs.v1.ArtifactForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 85: toolsvc.runs.v1.ArtifactInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 86: toolsvc.runs.v1.ArtifactUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 87: toolsvc.runs.v1.ArtifactInterruptedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 88: toolsvc.runs.v1.AnswerPayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 89: toolsvc.runs.v1.AnswerUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 90: toolsvc.runs.v1.AnswerRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 91: toolsvc.runs.v1.AnswerQuestionClosedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 92: toolsvc.runs.v1.AnswerTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 93: toolsvc.runs.v1.AnswerInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 94: toolsvc.runs.v1.AnswerForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 95: toolsvc.runs.v1.AnswerInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 96: toolsvc.runs.v1.AnswerUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 97: toolsvc.runs.v1.AnswerInterruptedError.issues:type_name -> toolsvc.runs.v1.Issue
+	30,  // 98: toolsvc.runs.v1.AnswerResponse.result:type_name -> toolsvc.runs.v1.ToolResult
+	1,   // 99: toolsvc.runs.v1.ApprovePayloadTooLargeError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 100: toolsvc.runs.v1.ApproveUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 101: toolsvc.runs.v1.ApproveRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 102: toolsvc.runs.v1.ApproveQuestionClosedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 103: toolsvc.runs.v1.ApproveTooManyCallsError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 104: toolsvc.runs.v1.ApproveInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 105: toolsvc.runs.v1.ApproveForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 106: toolsvc.runs.v1.ApproveInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 107: toolsvc.runs.v1.ApproveUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 108: toolsvc.runs.v1.ApproveInterruptedError.issues:type_name -> toolsvc.runs.v1.Issue
+	30,  // 109: toolsvc.runs.v1.ApproveResponse.result:type_name -> toolsvc.runs.v1.ToolResult
+	1,   // 110: toolsvc.runs.v1.PauseUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 111: toolsvc.runs.v1.PauseRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 112: toolsvc.runs.v1.PauseInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 113: toolsvc.runs.v1.PauseForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 114: toolsvc.runs.v1.PauseInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 115: toolsvc.runs.v1.PauseUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 116: toolsvc.runs.v1.PauseInterruptedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 117: toolsvc.runs.v1.ResumeUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 118: toolsvc.runs.v1.ResumeRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 119: toolsvc.runs.v1.ResumeInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 120: toolsvc.runs.v1.ResumeForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 121: toolsvc.runs.v1.ResumeInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 122: toolsvc.runs.v1.ResumeUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 123: toolsvc.runs.v1.ResumeInterruptedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 124: toolsvc.runs.v1.CancelUnknownRunError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 125: toolsvc.runs.v1.CancelRunEndedError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 126: toolsvc.runs.v1.CancelInvalidParameterError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 127: toolsvc.runs.v1.CancelForbiddenError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 128: toolsvc.runs.v1.CancelInternalError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 129: toolsvc.runs.v1.CancelUnavailableError.issues:type_name -> toolsvc.runs.v1.Issue
+	1,   // 130: toolsvc.runs.v1.CancelInterruptedError.issues:type_name -> toolsvc.runs.v1.Issue
+	9,   // 131: toolsvc.runs.v1.Runs.Start:input_type -> toolsvc.runs.v1.StartRequest
+	18,  // 132: toolsvc.runs.v1.Runs.List:input_type -> toolsvc.runs.v1.ListRequest
+	27,  // 133: toolsvc.runs.v1.Runs.Show:input_type -> toolsvc.runs.v1.ShowRequest
+	56,  // 134: toolsvc.runs.v1.Runs.Append:input_type -> toolsvc.runs.v1.AppendRequest
+	68,  // 135: toolsvc.runs.v1.Runs.Result:input_type -> toolsvc.runs.v1.ResultRequest
+	77,  // 136: toolsvc.runs.v1.Runs.Watch:input_type -> toolsvc.runs.v1.WatchRequest
+	86,  // 137: toolsvc.runs.v1.Runs.Artifact:input_type -> toolsvc.runs.v1.ArtifactRequest
+	98,  // 138: toolsvc.runs.v1.Runs.Answer:input_type -> toolsvc.runs.v1.AnswerRequest
+	110, // 139: toolsvc.runs.v1.Runs.Approve:input_type -> toolsvc.runs.v1.ApproveRequest
+	119, // 140: toolsvc.runs.v1.Runs.Pause:input_type -> toolsvc.runs.v1.PauseRequest
+	128, // 141: toolsvc.runs.v1.Runs.Resume:input_type -> toolsvc.runs.v1.ResumeRequest
+	137, // 142: toolsvc.runs.v1.Runs.Cancel:input_type -> toolsvc.runs.v1.CancelRequest
+	12,  // 143: toolsvc.runs.v1.Runs.Start:output_type -> toolsvc.runs.v1.StartResponse
+	19,  // 144: toolsvc.runs.v1.Runs.List:output_type -> toolsvc.runs.v1.ListResponse
+	28,  // 145: toolsvc.runs.v1.Runs.Show:output_type -> toolsvc.runs.v1.ShowResponse
+	58,  // 146: toolsvc.runs.v1.Runs.Append:output_type -> toolsvc.runs.v1.AppendResponse
+	69,  // 147: toolsvc.runs.v1.Runs.Result:output_type -> toolsvc.runs.v1.ResultResponse
+	78,  // 148: toolsvc.runs.v1.Runs.Watch:output_type -> toolsvc.runs.v1.WatchResponse
+	87,  // 149: toolsvc.runs.v1.Runs.Artifact:output_type -> toolsvc.runs.v1.ArtifactResponse
+	99,  // 150: toolsvc.runs.v1.Runs.Answer:output_type -> toolsvc.runs.v1.AnswerResponse
+	111, // 151: toolsvc.runs.v1.Runs.Approve:output_type -> toolsvc.runs.v1.ApproveResponse
+	120, // 152: toolsvc.runs.v1.Runs.Pause:output_type -> toolsvc.runs.v1.PauseResponse
+	129, // 153: toolsvc.runs.v1.Runs.Resume:output_type -> toolsvc.runs.v1.ResumeResponse
+	138, // 154: toolsvc.runs.v1.Runs.Cancel:output_type -> toolsvc.runs.v1.CancelResponse
+	143, // [143:155] is the sub-list for method output_type
+	131, // [131:143] is the sub-list for method input_type
+	131, // [131:131] is the sub-list for extension type_name
+	131, // [131:131] is the sub-list for extension extendee
+	0,   // [0:131] is the sub-list for field type_name
 }
 
 func init() { file_goagen_toolsvc_runs_proto_init() }
@@ -15105,28 +16713,28 @@ func file_goagen_toolsvc_runs_proto_init() {
 	file_goagen_toolsvc_runs_proto_msgTypes[8].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[9].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[10].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[12].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[11].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[13].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[14].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[15].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[16].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[19].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[20].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[17].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[18].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[21].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[22].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[23].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[24].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[25].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[26].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[27].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[28].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[29].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[30].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[31].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[32].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[33].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[34].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[36].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[38].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[37].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[39].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[40].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[41].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[42].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[43].OneofWrappers = []any{}
@@ -15138,72 +16746,84 @@ func file_goagen_toolsvc_runs_proto_init() {
 	file_goagen_toolsvc_runs_proto_msgTypes[49].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[50].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[51].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[52].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[53].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[56].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[54].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[55].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[57].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[58].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[59].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[60].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[61].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[62].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[63].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[64].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[65].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[66].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[67].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[68].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[69].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[70].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[71].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[72].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[73].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[74].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[75].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[76].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[77].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[78].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[79].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[80].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[81].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[82].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[83].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[84].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[85].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[86].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[87].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[88].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[89].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[90].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[91].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[92].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[93].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[94].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[95].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[96].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[97].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[98].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[99].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[100].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[101].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[102].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[103].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[104].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[105].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[106].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[107].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[108].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[111].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[109].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[110].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[112].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[113].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[114].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[115].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[116].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[119].OneofWrappers = []any{}
-	file_goagen_toolsvc_runs_proto_msgTypes[120].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[117].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[118].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[121].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[122].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[123].OneofWrappers = []any{}
 	file_goagen_toolsvc_runs_proto_msgTypes[124].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[125].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[126].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[127].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[130].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[131].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[132].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[133].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[134].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[135].OneofWrappers = []any{}
+	file_goagen_toolsvc_runs_proto_msgTypes[136].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_goagen_toolsvc_runs_proto_rawDesc), len(file_goagen_toolsvc_runs_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   127,
+			NumMessages:   139,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

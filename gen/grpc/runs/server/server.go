@@ -110,6 +110,10 @@ func (s *Server) Start(ctx context.Context, message *runspb.StartRequest) (*runs
 				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.Unavailable, err, NewStartUnavailableError(er))
+			case "interrupted":
+				var er *types.Problem
+				errors.As(err, &er)
+				return nil, goagrpc.NewStatusError(codes.Aborted, err, NewStartInterruptedError(er))
 			}
 		}
 		return nil, goagrpc.EncodeError(err)
@@ -151,6 +155,10 @@ func (s *Server) List(ctx context.Context, message *runspb.ListRequest) (*runspb
 				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.Unavailable, err, NewListUnavailableError(er))
+			case "interrupted":
+				var er *types.Problem
+				errors.As(err, &er)
+				return nil, goagrpc.NewStatusError(codes.Aborted, err, NewListInterruptedError(er))
 			}
 		}
 		return nil, goagrpc.EncodeError(err)
@@ -196,6 +204,10 @@ func (s *Server) Show(ctx context.Context, message *runspb.ShowRequest) (*runspb
 				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.Unavailable, err, NewShowUnavailableError(er))
+			case "interrupted":
+				var er *types.Problem
+				errors.As(err, &er)
+				return nil, goagrpc.NewStatusError(codes.Aborted, err, NewShowInterruptedError(er))
 			}
 		}
 		return nil, goagrpc.EncodeError(err)
@@ -265,6 +277,10 @@ func (s *Server) Append(ctx context.Context, message *runspb.AppendRequest) (*ru
 				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.Unavailable, err, NewAppendUnavailableError(er))
+			case "interrupted":
+				var er *types.Problem
+				errors.As(err, &er)
+				return nil, goagrpc.NewStatusError(codes.Aborted, err, NewAppendInterruptedError(er))
 			}
 		}
 		return nil, goagrpc.EncodeError(err)
@@ -318,6 +334,10 @@ func (s *Server) Result(ctx context.Context, message *runspb.ResultRequest) (*ru
 				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.Unavailable, err, NewResultUnavailableError(er))
+			case "interrupted":
+				var er *types.Problem
+				errors.As(err, &er)
+				return nil, goagrpc.NewStatusError(codes.Aborted, err, NewResultInterruptedError(er))
 			}
 		}
 		return nil, goagrpc.EncodeError(err)
@@ -368,6 +388,10 @@ func (s *Server) Watch(message *runspb.WatchRequest, stream runspb.Runs_WatchSer
 				var er *types.Problem
 				errors.As(err, &er)
 				return goagrpc.NewStatusError(codes.Unavailable, err, NewWatchUnavailableError(er))
+			case "interrupted":
+				var er *types.Problem
+				errors.As(err, &er)
+				return goagrpc.NewStatusError(codes.Aborted, err, NewWatchInterruptedError(er))
 			}
 		}
 		return goagrpc.EncodeError(err)
@@ -405,6 +429,10 @@ func (s *Server) Watch(message *runspb.WatchRequest, stream runspb.Runs_WatchSer
 				var er *types.Problem
 				errors.As(err, &er)
 				return goagrpc.NewStatusError(codes.Unavailable, err, NewWatchUnavailableError(er))
+			case "interrupted":
+				var er *types.Problem
+				errors.As(err, &er)
+				return goagrpc.NewStatusError(codes.Aborted, err, NewWatchInterruptedError(er))
 			}
 		}
 		return goagrpc.EncodeError(err)
@@ -455,6 +483,10 @@ func (s *Server) Artifact(message *runspb.ArtifactRequest, stream runspb.Runs_Ar
 				var er *types.Problem
 				errors.As(err, &er)
 				return goagrpc.NewStatusError(codes.Unavailable, err, NewArtifactUnavailableError(er))
+			case "interrupted":
+				var er *types.Problem
+				errors.As(err, &er)
+				return goagrpc.NewStatusError(codes.Aborted, err, NewArtifactInterruptedError(er))
 			}
 		}
 		return goagrpc.EncodeError(err)
@@ -492,6 +524,10 @@ func (s *Server) Artifact(message *runspb.ArtifactRequest, stream runspb.Runs_Ar
 				var er *types.Problem
 				errors.As(err, &er)
 				return goagrpc.NewStatusError(codes.Unavailable, err, NewArtifactUnavailableError(er))
+			case "interrupted":
+				var er *types.Problem
+				errors.As(err, &er)
+				return goagrpc.NewStatusError(codes.Aborted, err, NewArtifactInterruptedError(er))
 			}
 		}
 		return goagrpc.EncodeError(err)
@@ -553,6 +589,10 @@ func (s *Server) Answer(ctx context.Context, message *runspb.AnswerRequest) (*ru
 				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.Unavailable, err, NewAnswerUnavailableError(er))
+			case "interrupted":
+				var er *types.Problem
+				errors.As(err, &er)
+				return nil, goagrpc.NewStatusError(codes.Aborted, err, NewAnswerInterruptedError(er))
 			}
 		}
 		return nil, goagrpc.EncodeError(err)
@@ -614,6 +654,10 @@ func (s *Server) Approve(ctx context.Context, message *runspb.ApproveRequest) (*
 				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.Unavailable, err, NewApproveUnavailableError(er))
+			case "interrupted":
+				var er *types.Problem
+				errors.As(err, &er)
+				return nil, goagrpc.NewStatusError(codes.Aborted, err, NewApproveInterruptedError(er))
 			}
 		}
 		return nil, goagrpc.EncodeError(err)
@@ -663,6 +707,10 @@ func (s *Server) Pause(ctx context.Context, message *runspb.PauseRequest) (*runs
 				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.Unavailable, err, NewPauseUnavailableError(er))
+			case "interrupted":
+				var er *types.Problem
+				errors.As(err, &er)
+				return nil, goagrpc.NewStatusError(codes.Aborted, err, NewPauseInterruptedError(er))
 			}
 		}
 		return nil, goagrpc.EncodeError(err)
@@ -712,6 +760,10 @@ func (s *Server) Resume(ctx context.Context, message *runspb.ResumeRequest) (*ru
 				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.Unavailable, err, NewResumeUnavailableError(er))
+			case "interrupted":
+				var er *types.Problem
+				errors.As(err, &er)
+				return nil, goagrpc.NewStatusError(codes.Aborted, err, NewResumeInterruptedError(er))
 			}
 		}
 		return nil, goagrpc.EncodeError(err)
@@ -761,6 +813,10 @@ func (s *Server) Cancel(ctx context.Context, message *runspb.CancelRequest) (*ru
 				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.Unavailable, err, NewCancelUnavailableError(er))
+			case "interrupted":
+				var er *types.Problem
+				errors.As(err, &er)
+				return nil, goagrpc.NewStatusError(codes.Aborted, err, NewCancelInterruptedError(er))
 			}
 		}
 		return nil, goagrpc.EncodeError(err)

@@ -369,6 +369,51 @@ func NewStartUnavailableError(er *types.Problem) *runspb.StartUnavailableError {
 	return message
 }
 
+// NewStartInterruptedError builds the gRPC error response type from the error
+// of the "start" endpoint of the "runs" service.
+func NewStartInterruptedError(er *types.Problem) *runspb.StartInterruptedError {
+	message := &runspb.StartInterruptedError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*runspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &runspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
 // NewListPayload builds the payload of the "list" endpoint of the "runs"
 // service from the gRPC request type.
 func NewListPayload(message *runspb.ListRequest) *runs.ListPayload {
@@ -539,6 +584,51 @@ func NewListInternalError(er *types.Problem) *runspb.ListInternalError {
 // of the "list" endpoint of the "runs" service.
 func NewListUnavailableError(er *types.Problem) *runspb.ListUnavailableError {
 	message := &runspb.ListUnavailableError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*runspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &runspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
+// NewListInterruptedError builds the gRPC error response type from the error
+// of the "list" endpoint of the "runs" service.
+func NewListInterruptedError(er *types.Problem) *runspb.ListInterruptedError {
+	message := &runspb.ListInterruptedError{
 		Type:      er.Type,
 		Title:     er.Title,
 		Status:    int32(er.Status),
@@ -879,6 +969,51 @@ func NewShowInternalError(er *types.Problem) *runspb.ShowInternalError {
 // of the "show" endpoint of the "runs" service.
 func NewShowUnavailableError(er *types.Problem) *runspb.ShowUnavailableError {
 	message := &runspb.ShowUnavailableError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*runspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &runspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
+// NewShowInterruptedError builds the gRPC error response type from the error
+// of the "show" endpoint of the "runs" service.
+func NewShowInterruptedError(er *types.Problem) *runspb.ShowInterruptedError {
+	message := &runspb.ShowInterruptedError{
 		Type:      er.Type,
 		Title:     er.Title,
 		Status:    int32(er.Status),
@@ -1450,6 +1585,51 @@ func NewAppendUnavailableError(er *types.Problem) *runspb.AppendUnavailableError
 	return message
 }
 
+// NewAppendInterruptedError builds the gRPC error response type from the error
+// of the "append" endpoint of the "runs" service.
+func NewAppendInterruptedError(er *types.Problem) *runspb.AppendInterruptedError {
+	message := &runspb.AppendInterruptedError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*runspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &runspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
 // NewResultPayload builds the payload of the "result" endpoint of the "runs"
 // service from the gRPC request type.
 func NewResultPayload(message *runspb.ResultRequest) *runs.ResultPayload {
@@ -1844,6 +2024,51 @@ func NewResultUnavailableError(er *types.Problem) *runspb.ResultUnavailableError
 	return message
 }
 
+// NewResultInterruptedError builds the gRPC error response type from the error
+// of the "result" endpoint of the "runs" service.
+func NewResultInterruptedError(er *types.Problem) *runspb.ResultInterruptedError {
+	message := &runspb.ResultInterruptedError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*runspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &runspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
 // NewWatchPayload builds the payload of the "watch" endpoint of the "runs"
 // service from the gRPC request type.
 func NewWatchPayload(message *runspb.WatchRequest) *runs.WatchPayload {
@@ -2148,6 +2373,51 @@ func NewWatchUnavailableError(er *types.Problem) *runspb.WatchUnavailableError {
 	return message
 }
 
+// NewWatchInterruptedError builds the gRPC error response type from the error
+// of the "watch" endpoint of the "runs" service.
+func NewWatchInterruptedError(er *types.Problem) *runspb.WatchInterruptedError {
+	message := &runspb.WatchInterruptedError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*runspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &runspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
 // NewArtifactPayload builds the payload of the "artifact" endpoint of the
 // "runs" service from the gRPC request type.
 func NewArtifactPayload(message *runspb.ArtifactRequest) *runs.ArtifactPayload {
@@ -2404,6 +2674,51 @@ func NewArtifactInternalError(er *types.Problem) *runspb.ArtifactInternalError {
 // error of the "artifact" endpoint of the "runs" service.
 func NewArtifactUnavailableError(er *types.Problem) *runspb.ArtifactUnavailableError {
 	message := &runspb.ArtifactUnavailableError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*runspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &runspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
+// NewArtifactInterruptedError builds the gRPC error response type from the
+// error of the "artifact" endpoint of the "runs" service.
+func NewArtifactInterruptedError(er *types.Problem) *runspb.ArtifactInterruptedError {
+	message := &runspb.ArtifactInterruptedError{
 		Type:      er.Type,
 		Title:     er.Title,
 		Status:    int32(er.Status),
@@ -2832,6 +3147,51 @@ func NewAnswerInternalError(er *types.Problem) *runspb.AnswerInternalError {
 // of the "answer" endpoint of the "runs" service.
 func NewAnswerUnavailableError(er *types.Problem) *runspb.AnswerUnavailableError {
 	message := &runspb.AnswerUnavailableError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*runspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &runspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
+// NewAnswerInterruptedError builds the gRPC error response type from the error
+// of the "answer" endpoint of the "runs" service.
+func NewAnswerInterruptedError(er *types.Problem) *runspb.AnswerInterruptedError {
+	message := &runspb.AnswerInterruptedError{
 		Type:      er.Type,
 		Title:     er.Title,
 		Status:    int32(er.Status),
@@ -3302,6 +3662,51 @@ func NewApproveUnavailableError(er *types.Problem) *runspb.ApproveUnavailableErr
 	return message
 }
 
+// NewApproveInterruptedError builds the gRPC error response type from the
+// error of the "approve" endpoint of the "runs" service.
+func NewApproveInterruptedError(er *types.Problem) *runspb.ApproveInterruptedError {
+	message := &runspb.ApproveInterruptedError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*runspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &runspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
 // NewPausePayload builds the payload of the "pause" endpoint of the "runs"
 // service from the gRPC request type.
 func NewPausePayload(message *runspb.PauseRequest) *runs.PausePayload {
@@ -3547,6 +3952,51 @@ func NewPauseInternalError(er *types.Problem) *runspb.PauseInternalError {
 // of the "pause" endpoint of the "runs" service.
 func NewPauseUnavailableError(er *types.Problem) *runspb.PauseUnavailableError {
 	message := &runspb.PauseUnavailableError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*runspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &runspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
+// NewPauseInterruptedError builds the gRPC error response type from the error
+// of the "pause" endpoint of the "runs" service.
+func NewPauseInterruptedError(er *types.Problem) *runspb.PauseInterruptedError {
+	message := &runspb.PauseInterruptedError{
 		Type:      er.Type,
 		Title:     er.Title,
 		Status:    int32(er.Status),
@@ -3874,6 +4324,51 @@ func NewResumeUnavailableError(er *types.Problem) *runspb.ResumeUnavailableError
 	return message
 }
 
+// NewResumeInterruptedError builds the gRPC error response type from the error
+// of the "resume" endpoint of the "runs" service.
+func NewResumeInterruptedError(er *types.Problem) *runspb.ResumeInterruptedError {
+	message := &runspb.ResumeInterruptedError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*runspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &runspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
 // NewCancelPayload builds the payload of the "cancel" endpoint of the "runs"
 // service from the gRPC request type.
 func NewCancelPayload(message *runspb.CancelRequest) *runs.CancelPayload {
@@ -4119,6 +4614,51 @@ func NewCancelInternalError(er *types.Problem) *runspb.CancelInternalError {
 // of the "cancel" endpoint of the "runs" service.
 func NewCancelUnavailableError(er *types.Problem) *runspb.CancelUnavailableError {
 	message := &runspb.CancelUnavailableError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*runspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &runspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
+// NewCancelInterruptedError builds the gRPC error response type from the error
+// of the "cancel" endpoint of the "runs" service.
+func NewCancelInterruptedError(er *types.Problem) *runspb.CancelInterruptedError {
+	message := &runspb.CancelInterruptedError{
 		Type:      er.Type,
 		Title:     er.Title,
 		Status:    int32(er.Status),

@@ -46,7 +46,7 @@ func BuildCallPayload(toolsCallMessage string, toolsCallAcceptLanguage string, t
 		if toolsCallMessage != "" {
 			err = json.Unmarshal([]byte(toolsCallMessage), &message)
 			if err != nil {
-				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"approve\": \"deny\",\n      \"arguments\": \"Q29ycnVwdGkgcmVjdXNhbmRhZSByZW0gaXBzYS4=\",\n      \"ask\": false,\n      \"lang\": \"en\",\n      \"repair\": \"model\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\",\n      \"tool\": \"browser.click\"\n   }'")
+				return nil, fmt.Errorf("invalid JSON for message, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"approve\": \"allow\",\n      \"arguments\": \"UmVjdXNhbmRhZSByZW0gaXBzYSBlc3QgZXhlcmNpdGF0aW9uZW0gaXN0ZS4=\",\n      \"ask\": true,\n      \"lang\": \"en\",\n      \"repair\": \"model\",\n      \"run\": \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\",\n      \"tool\": \"browser.click\"\n   }'")
 			}
 		}
 	}

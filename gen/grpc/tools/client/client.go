@@ -112,6 +112,8 @@ func (c *Client) Call() goa.Endpoint {
 				return nil, NewCallKeyReusedError(message)
 			case *toolspb.CallUnavailableError:
 				return nil, NewCallUnavailableError(message)
+			case *toolspb.CallInterruptedError:
+				return nil, NewCallInterruptedError(message)
 			case *toolspb.CallForbiddenError:
 				return nil, NewCallForbiddenError(message)
 			case *toolspb.CallInternalError:

@@ -803,6 +803,51 @@ func NewCallUnavailableError(message *toolspb.CallUnavailableError) *types.Probl
 	return er
 }
 
+// NewCallInterruptedError builds the error type of the "call" endpoint of the
+// "tools" service from the gRPC error response type.
+func NewCallInterruptedError(message *toolspb.CallInterruptedError) *types.Problem {
+	er := &types.Problem{
+		Type:      message.Type,
+		Title:     message.Title,
+		Status:    int(message.Status),
+		Detail:    message.Detail,
+		Code:      message.Code,
+		RequestID: message.RequestId,
+	}
+	if message.RetryAfter != nil {
+		retryAfter := int(*message.RetryAfter)
+		er.RetryAfter = &retryAfter
+	}
+	if message.Nearest != nil {
+		er.Nearest = make([]string, len(message.Nearest))
+		for i, val := range message.Nearest {
+			er.Nearest[i] = val
+		}
+	}
+	if message.Issues != nil {
+		er.Issues = make([]*types.Issue, len(message.Issues))
+		for i, val := range message.Issues {
+			er.Issues[i] = &types.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        json.RawMessage(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message:      val.Message_,
+			}
+			if val.Allowed != nil {
+				er.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					er.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return er
+}
+
 // NewCallForbiddenError builds the error type of the "call" endpoint of the
 // "tools" service from the gRPC error response type.
 func NewCallForbiddenError(message *toolspb.CallForbiddenError) *types.Problem {

@@ -2393,6 +2393,124 @@ func (x *CallUnavailableError) GetRequestId() string {
 	return ""
 }
 
+type CallInterruptedError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the kind of problem
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// HTTP status
+	Status int32 `protobuf:"zigzag32,3,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The kind of problem as a word
+	Code string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `protobuf:"bytes,6,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Wait this many seconds before the same request
+	RetryAfter *int32 `protobuf:"zigzag32,7,opt,name=retry_after,json=retryAfter,proto3,oneof" json:"retry_after,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*Issue `protobuf:"bytes,9,rep,name=issues,proto3" json:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestId     *string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallInterruptedError) Reset() {
+	*x = CallInterruptedError{}
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallInterruptedError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallInterruptedError) ProtoMessage() {}
+
+func (x *CallInterruptedError) ProtoReflect() protoreflect.Message {
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallInterruptedError.ProtoReflect.Descriptor instead.
+func (*CallInterruptedError) Descriptor() ([]byte, []int) {
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *CallInterruptedError) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *CallInterruptedError) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *CallInterruptedError) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *CallInterruptedError) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *CallInterruptedError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *CallInterruptedError) GetNearest() []string {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *CallInterruptedError) GetRetryAfter() int32 {
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
+	}
+	return 0
+}
+
+func (x *CallInterruptedError) GetIssues() []*Issue {
+	if x != nil {
+		return x.Issues
+	}
+	return nil
+}
+
+func (x *CallInterruptedError) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
 type CallForbiddenError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identifies the kind of problem
@@ -2420,7 +2538,7 @@ type CallForbiddenError struct {
 
 func (x *CallForbiddenError) Reset() {
 	*x = CallForbiddenError{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[22]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2432,7 +2550,7 @@ func (x *CallForbiddenError) String() string {
 func (*CallForbiddenError) ProtoMessage() {}
 
 func (x *CallForbiddenError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[22]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2445,7 +2563,7 @@ func (x *CallForbiddenError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallForbiddenError.ProtoReflect.Descriptor instead.
 func (*CallForbiddenError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{22}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CallForbiddenError) GetType() string {
@@ -2538,7 +2656,7 @@ type CallInternalError struct {
 
 func (x *CallInternalError) Reset() {
 	*x = CallInternalError{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[23]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2550,7 +2668,7 @@ func (x *CallInternalError) String() string {
 func (*CallInternalError) ProtoMessage() {}
 
 func (x *CallInternalError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[23]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2563,7 +2681,7 @@ func (x *CallInternalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallInternalError.ProtoReflect.Descriptor instead.
 func (*CallInternalError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{23}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CallInternalError) GetType() string {
@@ -2657,7 +2775,7 @@ type CallRequest struct {
 
 func (x *CallRequest) Reset() {
 	*x = CallRequest{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[24]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2669,7 +2787,7 @@ func (x *CallRequest) String() string {
 func (*CallRequest) ProtoMessage() {}
 
 func (x *CallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[24]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2682,7 +2800,7 @@ func (x *CallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallRequest.ProtoReflect.Descriptor instead.
 func (*CallRequest) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{24}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CallRequest) GetTool() string {
@@ -2745,7 +2863,7 @@ type CallResponse struct {
 
 func (x *CallResponse) Reset() {
 	*x = CallResponse{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[25]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2757,7 +2875,7 @@ func (x *CallResponse) String() string {
 func (*CallResponse) ProtoMessage() {}
 
 func (x *CallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[25]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2770,7 +2888,7 @@ func (x *CallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallResponse.ProtoReflect.Descriptor instead.
 func (*CallResponse) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{25}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CallResponse) GetOutcome() string {
@@ -2824,7 +2942,7 @@ type ToolResult struct {
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[26]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2836,7 +2954,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[26]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2849,7 +2967,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{26}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ToolResult) GetCallId() string {
@@ -2979,7 +3097,7 @@ type ToolError struct {
 
 func (x *ToolError) Reset() {
 	*x = ToolError{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[27]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2991,7 +3109,7 @@ func (x *ToolError) String() string {
 func (*ToolError) ProtoMessage() {}
 
 func (x *ToolError) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[27]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3004,7 +3122,7 @@ func (x *ToolError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolError.ProtoReflect.Descriptor instead.
 func (*ToolError) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{27}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ToolError) GetCode() string {
@@ -3067,7 +3185,7 @@ type RetryHint struct {
 
 func (x *RetryHint) Reset() {
 	*x = RetryHint{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[28]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3079,7 +3197,7 @@ func (x *RetryHint) String() string {
 func (*RetryHint) ProtoMessage() {}
 
 func (x *RetryHint) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[28]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3092,7 +3210,7 @@ func (x *RetryHint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryHint.ProtoReflect.Descriptor instead.
 func (*RetryHint) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{28}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RetryHint) GetReason() string {
@@ -3198,7 +3316,7 @@ type Candidate struct {
 
 func (x *Candidate) Reset() {
 	*x = Candidate{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[29]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3210,7 +3328,7 @@ func (x *Candidate) String() string {
 func (*Candidate) ProtoMessage() {}
 
 func (x *Candidate) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[29]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3223,7 +3341,7 @@ func (x *Candidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
 func (*Candidate) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{29}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Candidate) GetName() string {
@@ -3276,7 +3394,7 @@ type RollbackNotice struct {
 
 func (x *RollbackNotice) Reset() {
 	*x = RollbackNotice{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[30]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3288,7 +3406,7 @@ func (x *RollbackNotice) String() string {
 func (*RollbackNotice) ProtoMessage() {}
 
 func (x *RollbackNotice) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[30]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3301,7 +3419,7 @@ func (x *RollbackNotice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollbackNotice.ProtoReflect.Descriptor instead.
 func (*RollbackNotice) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{30}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RollbackNotice) GetPerformed() bool {
@@ -3346,7 +3464,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[31]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3358,7 +3476,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[31]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3371,7 +3489,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{31}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Verification) GetVerdict() string {
@@ -3445,7 +3563,7 @@ type Check struct {
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[32]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3457,7 +3575,7 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[32]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3470,7 +3588,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{32}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Check) GetName() string {
@@ -3528,7 +3646,7 @@ type EvidenceRefs struct {
 
 func (x *EvidenceRefs) Reset() {
 	*x = EvidenceRefs{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[33]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3540,7 +3658,7 @@ func (x *EvidenceRefs) String() string {
 func (*EvidenceRefs) ProtoMessage() {}
 
 func (x *EvidenceRefs) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[33]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3553,7 +3671,7 @@ func (x *EvidenceRefs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceRefs.ProtoReflect.Descriptor instead.
 func (*EvidenceRefs) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{33}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *EvidenceRefs) GetBefore() string {
@@ -3589,7 +3707,7 @@ type Opinion struct {
 
 func (x *Opinion) Reset() {
 	*x = Opinion{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[34]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3601,7 +3719,7 @@ func (x *Opinion) String() string {
 func (*Opinion) ProtoMessage() {}
 
 func (x *Opinion) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[34]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3614,7 +3732,7 @@ func (x *Opinion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Opinion.ProtoReflect.Descriptor instead.
 func (*Opinion) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{34}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Opinion) GetModel() string {
@@ -3685,7 +3803,7 @@ type AttemptRecord struct {
 
 func (x *AttemptRecord) Reset() {
 	*x = AttemptRecord{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[35]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3697,7 +3815,7 @@ func (x *AttemptRecord) String() string {
 func (*AttemptRecord) ProtoMessage() {}
 
 func (x *AttemptRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[35]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3710,7 +3828,7 @@ func (x *AttemptRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptRecord.ProtoReflect.Descriptor instead.
 func (*AttemptRecord) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{35}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AttemptRecord) GetNumber() int32 {
@@ -3795,7 +3913,7 @@ type Repair struct {
 
 func (x *Repair) Reset() {
 	*x = Repair{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[36]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3807,7 +3925,7 @@ func (x *Repair) String() string {
 func (*Repair) ProtoMessage() {}
 
 func (x *Repair) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[36]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3820,7 +3938,7 @@ func (x *Repair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repair.ProtoReflect.Descriptor instead.
 func (*Repair) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{36}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Repair) GetPath() string {
@@ -3880,7 +3998,7 @@ type Telemetry struct {
 
 func (x *Telemetry) Reset() {
 	*x = Telemetry{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[37]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3892,7 +4010,7 @@ func (x *Telemetry) String() string {
 func (*Telemetry) ProtoMessage() {}
 
 func (x *Telemetry) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[37]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3905,7 +4023,7 @@ func (x *Telemetry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Telemetry.ProtoReflect.Descriptor instead.
 func (*Telemetry) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{37}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Telemetry) GetDurationMs() int64 {
@@ -3963,7 +4081,7 @@ type RunLink struct {
 
 func (x *RunLink) Reset() {
 	*x = RunLink{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[38]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3975,7 +4093,7 @@ func (x *RunLink) String() string {
 func (*RunLink) ProtoMessage() {}
 
 func (x *RunLink) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[38]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3988,7 +4106,7 @@ func (x *RunLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunLink.ProtoReflect.Descriptor instead.
 func (*RunLink) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{38}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RunLink) GetWorkflowId() string {
@@ -4054,7 +4172,7 @@ type Question struct {
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[39]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4066,7 +4184,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_goagen_toolsvc_tools_proto_msgTypes[39]
+	mi := &file_goagen_toolsvc_tools_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4079,7 +4197,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{39}
+	return file_goagen_toolsvc_tools_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Question) GetId() string {
@@ -4477,6 +4595,20 @@ const file_goagen_toolsvc_tools_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
 	"\f_retry_afterB\r\n" +
+	"\v_request_id\"\xb8\x02\n" +
+	"\x14CallInterruptedError\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x11R\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x18\n" +
+	"\anearest\x18\x06 \x03(\tR\anearest\x12$\n" +
+	"\vretry_after\x18\a \x01(\x11H\x00R\n" +
+	"retryAfter\x88\x01\x01\x12/\n" +
+	"\x06issues\x18\t \x03(\v2\x17.toolsvc.tools.v1.IssueR\x06issues\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tH\x01R\trequestId\x88\x01\x01B\x0e\n" +
+	"\f_retry_afterB\r\n" +
 	"\v_request_id\"\xb6\x02\n" +
 	"\x12CallForbiddenError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
@@ -4704,7 +4836,7 @@ func file_goagen_toolsvc_tools_proto_rawDescGZIP() []byte {
 	return file_goagen_toolsvc_tools_proto_rawDescData
 }
 
-var file_goagen_toolsvc_tools_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_goagen_toolsvc_tools_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_goagen_toolsvc_tools_proto_goTypes = []any{
 	(*ListForbiddenError)(nil),        // 0: toolsvc.tools.v1.ListForbiddenError
 	(*Issue)(nil),                     // 1: toolsvc.tools.v1.Issue
@@ -4728,24 +4860,25 @@ var file_goagen_toolsvc_tools_proto_goTypes = []any{
 	(*CallTooManyCallsError)(nil),     // 19: toolsvc.tools.v1.CallTooManyCallsError
 	(*CallKeyReusedError)(nil),        // 20: toolsvc.tools.v1.CallKeyReusedError
 	(*CallUnavailableError)(nil),      // 21: toolsvc.tools.v1.CallUnavailableError
-	(*CallForbiddenError)(nil),        // 22: toolsvc.tools.v1.CallForbiddenError
-	(*CallInternalError)(nil),         // 23: toolsvc.tools.v1.CallInternalError
-	(*CallRequest)(nil),               // 24: toolsvc.tools.v1.CallRequest
-	(*CallResponse)(nil),              // 25: toolsvc.tools.v1.CallResponse
-	(*ToolResult)(nil),                // 26: toolsvc.tools.v1.ToolResult
-	(*ToolError)(nil),                 // 27: toolsvc.tools.v1.ToolError
-	(*RetryHint)(nil),                 // 28: toolsvc.tools.v1.RetryHint
-	(*Candidate)(nil),                 // 29: toolsvc.tools.v1.Candidate
-	(*RollbackNotice)(nil),            // 30: toolsvc.tools.v1.RollbackNotice
-	(*Verification)(nil),              // 31: toolsvc.tools.v1.Verification
-	(*Check)(nil),                     // 32: toolsvc.tools.v1.Check
-	(*EvidenceRefs)(nil),              // 33: toolsvc.tools.v1.EvidenceRefs
-	(*Opinion)(nil),                   // 34: toolsvc.tools.v1.Opinion
-	(*AttemptRecord)(nil),             // 35: toolsvc.tools.v1.AttemptRecord
-	(*Repair)(nil),                    // 36: toolsvc.tools.v1.Repair
-	(*Telemetry)(nil),                 // 37: toolsvc.tools.v1.Telemetry
-	(*RunLink)(nil),                   // 38: toolsvc.tools.v1.RunLink
-	(*Question)(nil),                  // 39: toolsvc.tools.v1.Question
+	(*CallInterruptedError)(nil),      // 22: toolsvc.tools.v1.CallInterruptedError
+	(*CallForbiddenError)(nil),        // 23: toolsvc.tools.v1.CallForbiddenError
+	(*CallInternalError)(nil),         // 24: toolsvc.tools.v1.CallInternalError
+	(*CallRequest)(nil),               // 25: toolsvc.tools.v1.CallRequest
+	(*CallResponse)(nil),              // 26: toolsvc.tools.v1.CallResponse
+	(*ToolResult)(nil),                // 27: toolsvc.tools.v1.ToolResult
+	(*ToolError)(nil),                 // 28: toolsvc.tools.v1.ToolError
+	(*RetryHint)(nil),                 // 29: toolsvc.tools.v1.RetryHint
+	(*Candidate)(nil),                 // 30: toolsvc.tools.v1.Candidate
+	(*RollbackNotice)(nil),            // 31: toolsvc.tools.v1.RollbackNotice
+	(*Verification)(nil),              // 32: toolsvc.tools.v1.Verification
+	(*Check)(nil),                     // 33: toolsvc.tools.v1.Check
+	(*EvidenceRefs)(nil),              // 34: toolsvc.tools.v1.EvidenceRefs
+	(*Opinion)(nil),                   // 35: toolsvc.tools.v1.Opinion
+	(*AttemptRecord)(nil),             // 36: toolsvc.tools.v1.AttemptRecord
+	(*Repair)(nil),                    // 37: toolsvc.tools.v1.Repair
+	(*Telemetry)(nil),                 // 38: toolsvc.tools.v1.Telemetry
+	(*RunLink)(nil),                   // 39: toolsvc.tools.v1.RunLink
+	(*Question)(nil),                  // 40: toolsvc.tools.v1.Question
 }
 var file_goagen_toolsvc_tools_proto_depIdxs = []int32{
 	1,  // 0: toolsvc.tools.v1.ListForbiddenError.issues:type_name -> toolsvc.tools.v1.Issue
@@ -4769,37 +4902,38 @@ var file_goagen_toolsvc_tools_proto_depIdxs = []int32{
 	1,  // 18: toolsvc.tools.v1.CallTooManyCallsError.issues:type_name -> toolsvc.tools.v1.Issue
 	1,  // 19: toolsvc.tools.v1.CallKeyReusedError.issues:type_name -> toolsvc.tools.v1.Issue
 	1,  // 20: toolsvc.tools.v1.CallUnavailableError.issues:type_name -> toolsvc.tools.v1.Issue
-	1,  // 21: toolsvc.tools.v1.CallForbiddenError.issues:type_name -> toolsvc.tools.v1.Issue
-	1,  // 22: toolsvc.tools.v1.CallInternalError.issues:type_name -> toolsvc.tools.v1.Issue
-	26, // 23: toolsvc.tools.v1.CallResponse.result:type_name -> toolsvc.tools.v1.ToolResult
-	27, // 24: toolsvc.tools.v1.ToolResult.error:type_name -> toolsvc.tools.v1.ToolError
-	28, // 25: toolsvc.tools.v1.ToolResult.retry_hint:type_name -> toolsvc.tools.v1.RetryHint
-	31, // 26: toolsvc.tools.v1.ToolResult.verification:type_name -> toolsvc.tools.v1.Verification
-	35, // 27: toolsvc.tools.v1.ToolResult.attempts:type_name -> toolsvc.tools.v1.AttemptRecord
-	36, // 28: toolsvc.tools.v1.ToolResult.repairs:type_name -> toolsvc.tools.v1.Repair
-	37, // 29: toolsvc.tools.v1.ToolResult.telemetry:type_name -> toolsvc.tools.v1.Telemetry
-	38, // 30: toolsvc.tools.v1.ToolResult.run_link:type_name -> toolsvc.tools.v1.RunLink
-	39, // 31: toolsvc.tools.v1.ToolResult.question:type_name -> toolsvc.tools.v1.Question
-	38, // 32: toolsvc.tools.v1.ToolResult.child_runs:type_name -> toolsvc.tools.v1.RunLink
-	1,  // 33: toolsvc.tools.v1.RetryHint.issues:type_name -> toolsvc.tools.v1.Issue
-	29, // 34: toolsvc.tools.v1.RetryHint.candidates:type_name -> toolsvc.tools.v1.Candidate
-	30, // 35: toolsvc.tools.v1.RetryHint.rollback:type_name -> toolsvc.tools.v1.RollbackNotice
-	32, // 36: toolsvc.tools.v1.Verification.checks:type_name -> toolsvc.tools.v1.Check
-	33, // 37: toolsvc.tools.v1.Verification.evidence:type_name -> toolsvc.tools.v1.EvidenceRefs
-	34, // 38: toolsvc.tools.v1.Verification.opinion:type_name -> toolsvc.tools.v1.Opinion
-	1,  // 39: toolsvc.tools.v1.Question.issues:type_name -> toolsvc.tools.v1.Issue
-	29, // 40: toolsvc.tools.v1.Question.candidates:type_name -> toolsvc.tools.v1.Candidate
-	3,  // 41: toolsvc.tools.v1.Tools.List:input_type -> toolsvc.tools.v1.ListRequest
-	11, // 42: toolsvc.tools.v1.Tools.Show:input_type -> toolsvc.tools.v1.ShowRequest
-	24, // 43: toolsvc.tools.v1.Tools.Call:input_type -> toolsvc.tools.v1.CallRequest
-	4,  // 44: toolsvc.tools.v1.Tools.List:output_type -> toolsvc.tools.v1.ListResponse
-	12, // 45: toolsvc.tools.v1.Tools.Show:output_type -> toolsvc.tools.v1.ShowResponse
-	25, // 46: toolsvc.tools.v1.Tools.Call:output_type -> toolsvc.tools.v1.CallResponse
-	44, // [44:47] is the sub-list for method output_type
-	41, // [41:44] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	1,  // 21: toolsvc.tools.v1.CallInterruptedError.issues:type_name -> toolsvc.tools.v1.Issue
+	1,  // 22: toolsvc.tools.v1.CallForbiddenError.issues:type_name -> toolsvc.tools.v1.Issue
+	1,  // 23: toolsvc.tools.v1.CallInternalError.issues:type_name -> toolsvc.tools.v1.Issue
+	27, // 24: toolsvc.tools.v1.CallResponse.result:type_name -> toolsvc.tools.v1.ToolResult
+	28, // 25: toolsvc.tools.v1.ToolResult.error:type_name -> toolsvc.tools.v1.ToolError
+	29, // 26: toolsvc.tools.v1.ToolResult.retry_hint:type_name -> toolsvc.tools.v1.RetryHint
+	32, // 27: toolsvc.tools.v1.ToolResult.verification:type_name -> toolsvc.tools.v1.Verification
+	36, // 28: toolsvc.tools.v1.ToolResult.attempts:type_name -> toolsvc.tools.v1.AttemptRecord
+	37, // 29: toolsvc.tools.v1.ToolResult.repairs:type_name -> toolsvc.tools.v1.Repair
+	38, // 30: toolsvc.tools.v1.ToolResult.telemetry:type_name -> toolsvc.tools.v1.Telemetry
+	39, // 31: toolsvc.tools.v1.ToolResult.run_link:type_name -> toolsvc.tools.v1.RunLink
+	40, // 32: toolsvc.tools.v1.ToolResult.question:type_name -> toolsvc.tools.v1.Question
+	39, // 33: toolsvc.tools.v1.ToolResult.child_runs:type_name -> toolsvc.tools.v1.RunLink
+	1,  // 34: toolsvc.tools.v1.RetryHint.issues:type_name -> toolsvc.tools.v1.Issue
+	30, // 35: toolsvc.tools.v1.RetryHint.candidates:type_name -> toolsvc.tools.v1.Candidate
+	31, // 36: toolsvc.tools.v1.RetryHint.rollback:type_name -> toolsvc.tools.v1.RollbackNotice
+	33, // 37: toolsvc.tools.v1.Verification.checks:type_name -> toolsvc.tools.v1.Check
+	34, // 38: toolsvc.tools.v1.Verification.evidence:type_name -> toolsvc.tools.v1.EvidenceRefs
+	35, // 39: toolsvc.tools.v1.Verification.opinion:type_name -> toolsvc.tools.v1.Opinion
+	1,  // 40: toolsvc.tools.v1.Question.issues:type_name -> toolsvc.tools.v1.Issue
+	30, // 41: toolsvc.tools.v1.Question.candidates:type_name -> toolsvc.tools.v1.Candidate
+	3,  // 42: toolsvc.tools.v1.Tools.List:input_type -> toolsvc.tools.v1.ListRequest
+	11, // 43: toolsvc.tools.v1.Tools.Show:input_type -> toolsvc.tools.v1.ShowRequest
+	25, // 44: toolsvc.tools.v1.Tools.Call:input_type -> toolsvc.tools.v1.CallRequest
+	4,  // 45: toolsvc.tools.v1.Tools.List:output_type -> toolsvc.tools.v1.ListResponse
+	12, // 46: toolsvc.tools.v1.Tools.Show:output_type -> toolsvc.tools.v1.ShowResponse
+	26, // 47: toolsvc.tools.v1.Tools.Call:output_type -> toolsvc.tools.v1.CallResponse
+	45, // [45:48] is the sub-list for method output_type
+	42, // [42:45] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_goagen_toolsvc_tools_proto_init() }
@@ -4828,23 +4962,24 @@ func file_goagen_toolsvc_tools_proto_init() {
 	file_goagen_toolsvc_tools_proto_msgTypes[22].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[23].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[24].OneofWrappers = []any{}
-	file_goagen_toolsvc_tools_proto_msgTypes[26].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[25].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[27].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[28].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[29].OneofWrappers = []any{}
-	file_goagen_toolsvc_tools_proto_msgTypes[32].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[30].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[33].OneofWrappers = []any{}
-	file_goagen_toolsvc_tools_proto_msgTypes[35].OneofWrappers = []any{}
-	file_goagen_toolsvc_tools_proto_msgTypes[37].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[34].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[36].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[38].OneofWrappers = []any{}
 	file_goagen_toolsvc_tools_proto_msgTypes[39].OneofWrappers = []any{}
+	file_goagen_toolsvc_tools_proto_msgTypes[40].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_goagen_toolsvc_tools_proto_rawDesc), len(file_goagen_toolsvc_tools_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   40,
+			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

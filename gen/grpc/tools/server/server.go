@@ -160,6 +160,10 @@ func (s *Server) Call(ctx context.Context, message *toolspb.CallRequest) (*tools
 				var er *types.Problem
 				errors.As(err, &er)
 				return nil, goagrpc.NewStatusError(codes.Unavailable, err, NewCallUnavailableError(er))
+			case "interrupted":
+				var er *types.Problem
+				errors.As(err, &er)
+				return nil, goagrpc.NewStatusError(codes.Aborted, err, NewCallInterruptedError(er))
 			case "forbidden":
 				var er *types.Problem
 				errors.As(err, &er)

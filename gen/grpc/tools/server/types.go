@@ -799,6 +799,51 @@ func NewCallUnavailableError(er *types.Problem) *toolspb.CallUnavailableError {
 	return message
 }
 
+// NewCallInterruptedError builds the gRPC error response type from the error
+// of the "call" endpoint of the "tools" service.
+func NewCallInterruptedError(er *types.Problem) *toolspb.CallInterruptedError {
+	message := &toolspb.CallInterruptedError{
+		Type:      er.Type,
+		Title:     er.Title,
+		Status:    int32(er.Status),
+		Detail:    er.Detail,
+		Code:      er.Code,
+		RequestId: er.RequestID,
+	}
+	if er.RetryAfter != nil {
+		retryAfter := int32(*er.RetryAfter)
+		message.RetryAfter = &retryAfter
+	}
+	if er.Nearest != nil {
+		message.Nearest = make([]string, len(er.Nearest))
+		for i, val := range er.Nearest {
+			message.Nearest[i] = val
+		}
+	}
+	if er.Issues != nil {
+		message.Issues = make([]*toolspb.Issue, len(er.Issues))
+		for i, val := range er.Issues {
+			message.Issues[i] = &toolspb.Issue{
+				Path:         val.Path,
+				Constraint:   val.Constraint,
+				Limit:        []byte(val.Limit),
+				ExpectedType: val.ExpectedType,
+				Got:          val.Got,
+				Offset:       val.Offset,
+				Suggestion:   val.Suggestion,
+				Message_:     val.Message,
+			}
+			if val.Allowed != nil {
+				message.Issues[i].Allowed = make([]string, len(val.Allowed))
+				for j, val := range val.Allowed {
+					message.Issues[i].Allowed[j] = val
+				}
+			}
+		}
+	}
+	return message
+}
+
 // NewCallForbiddenError builds the gRPC error response type from the error of
 // the "call" endpoint of the "tools" service.
 func NewCallForbiddenError(er *types.Problem) *toolspb.CallForbiddenError {

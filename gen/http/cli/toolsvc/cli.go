@@ -356,7 +356,7 @@ func toolsCallUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "tools call --body \"UGxhY2VhdCByZXBlbGxlbmR1cyBudWxsYSBzaW1pbGlxdWUgbm9uIGNvbnNlcXVhdHVyIHV0Lg==\" --tool \"browser.click\" --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --lang \"en\" --repair \"model\" --ask false --approve \"ask\" --accept-language \"ko, en;q=0.5\" --idempotency-key \"order-4711-refund\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "tools call --body \"QXV0IGRlbGVuaXRpIHRlbXBvcmUgZW9zIG5lcXVlIGV0IHF1aXMu\" --tool \"browser.click\" --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --lang \"en\" --repair \"model\" --ask true --approve \"deny\" --accept-language \"ko, en;q=0.5\" --idempotency-key \"order-4711-refund\"")
 }
 
 // runsUsage displays the usage of the runs command and its subcommands.
@@ -457,7 +457,7 @@ func runsAppendUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs append --body '{\n      \"calls\": [\n         {\n            \"arguments\": \"U2VkIGVhcnVtIGRpY3RhIHNhcGllbnRlIGFkaXBpc2NpIGlwc3VtLg==\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2VkIGVhcnVtIGRpY3RhIHNhcGllbnRlIGFkaXBpc2NpIGlwc3VtLg==\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2VkIGVhcnVtIGRpY3RhIHNhcGllbnRlIGFkaXBpc2NpIGlwc3VtLg==\",\n            \"tool\": \"browser.click\"\n         }\n      ]\n   }' --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --idempotency-key \"order-4711-refund\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs append --body '{\n      \"calls\": [\n         {\n            \"arguments\": \"RWFydW0gZGljdGEgc2FwaWVudGUgYWRpcGlzY2kgaXBzdW0gZGVsZWN0dXMu\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"RWFydW0gZGljdGEgc2FwaWVudGUgYWRpcGlzY2kgaXBzdW0gZGVsZWN0dXMu\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"RWFydW0gZGljdGEgc2FwaWVudGUgYWRpcGlzY2kgaXBzdW0gZGVsZWN0dXMu\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"RWFydW0gZGljdGEgc2FwaWVudGUgYWRpcGlzY2kgaXBzdW0gZGVsZWN0dXMu\",\n            \"tool\": \"browser.click\"\n         }\n      ]\n   }' --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --idempotency-key \"order-4711-refund\"")
 }
 
 func runsResultUsage() {
@@ -521,7 +521,7 @@ func runsApproveUsage() {
 
 	fmt.Fprintln(os.Stderr)
 	fmt.Fprintln(os.Stderr, "Example:")
-	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs approve --body '{\n      \"approved\": true,\n      \"digest\": \"3xr\"\n   }' --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --approval \"a_5jx2mn4tq7wkc3zr6vbd8hysfa\"")
+	fmt.Fprintf(os.Stderr, "    %s %s\n", os.Args[0], "runs approve --body '{\n      \"approved\": false,\n      \"digest\": \"xr9\"\n   }' --run \"r_4mwhq6zt2c9xk7bnv5sd3jyp8a\" --approval \"a_5jx2mn4tq7wkc3zr6vbd8hysfa\"")
 }
 
 func runsPauseUsage() {

@@ -149,7 +149,7 @@ func BuildAppendPayload(runsAppendBody string, runsAppendRun string, runsAppendI
 	{
 		err = json.Unmarshal([]byte(runsAppendBody), &body)
 		if err != nil {
-			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"calls\": [\n         {\n            \"arguments\": \"U2VkIGVhcnVtIGRpY3RhIHNhcGllbnRlIGFkaXBpc2NpIGlwc3VtLg==\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2VkIGVhcnVtIGRpY3RhIHNhcGllbnRlIGFkaXBpc2NpIGlwc3VtLg==\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"U2VkIGVhcnVtIGRpY3RhIHNhcGllbnRlIGFkaXBpc2NpIGlwc3VtLg==\",\n            \"tool\": \"browser.click\"\n         }\n      ]\n   }'")
+			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"calls\": [\n         {\n            \"arguments\": \"RWFydW0gZGljdGEgc2FwaWVudGUgYWRpcGlzY2kgaXBzdW0gZGVsZWN0dXMu\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"RWFydW0gZGljdGEgc2FwaWVudGUgYWRpcGlzY2kgaXBzdW0gZGVsZWN0dXMu\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"RWFydW0gZGljdGEgc2FwaWVudGUgYWRpcGlzY2kgaXBzdW0gZGVsZWN0dXMu\",\n            \"tool\": \"browser.click\"\n         },\n         {\n            \"arguments\": \"RWFydW0gZGljdGEgc2FwaWVudGUgYWRpcGlzY2kgaXBzdW0gZGVsZWN0dXMu\",\n            \"tool\": \"browser.click\"\n         }\n      ]\n   }'")
 		}
 		if body.Calls == nil {
 			err = goa.MergeErrors(err, goa.MissingFieldError("calls", "body"))
@@ -276,7 +276,7 @@ func BuildApprovePayload(runsApproveBody string, runsApproveRun string, runsAppr
 	{
 		err = json.Unmarshal([]byte(runsApproveBody), &body)
 		if err != nil {
-			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"approved\": true,\n      \"digest\": \"3xr\"\n   }'")
+			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "'{\n      \"approved\": false,\n      \"digest\": \"xr9\"\n   }'")
 		}
 		if body.Digest != nil {
 			if utf8.RuneCountInString(*body.Digest) > 200 {

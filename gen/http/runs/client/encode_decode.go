@@ -72,6 +72,7 @@ func EncodeStartRequest(encoder func(*http.Request) goahttp.Encoder) func(*http.
 //   - "forbidden" (type *types.Problem): http.StatusForbidden
 //   - "internal" (type *types.Problem): http.StatusInternalServerError
 //   - "unavailable" (type *types.Problem): http.StatusServiceUnavailable
+//   - "interrupted" (type *types.Problem): http.StatusServiceUnavailable
 //   - error: internal error
 func DecodeStartResponse(decoder func(*http.Response) goahttp.Decoder, restoreBody bool) func(*http.Response) (any, error) {
 	return func(resp *http.Response) (any, error) {
@@ -297,36 +298,74 @@ func DecodeStartResponse(decoder func(*http.Response) goahttp.Decoder, restoreBo
 			}
 			return nil, NewStartInternal(&body, retryAfter)
 		case http.StatusServiceUnavailable:
-			var (
-				body StartUnavailableResponseBody
-				err  error
-			)
-			err = decoder(resp).Decode(&body)
-			if err != nil {
-				return nil, goahttp.ErrDecodingError("runs", "start", err)
-			}
-			err = ValidateStartUnavailableResponseBody(&body)
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "start", err)
-			}
-			var (
-				retryAfter *int
-			)
-			{
-				retryAfterRaw := resp.Header.Get("Retry-After")
-				if retryAfterRaw != "" {
-					v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
-					if err2 != nil {
-						err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
-					}
-					pv := int(v)
-					retryAfter = &pv
+			en := resp.Header.Get("goa-error")
+			switch en {
+			case "unavailable":
+				var (
+					body StartUnavailableResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "start", err)
 				}
+				err = ValidateStartUnavailableResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "start", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "start", err)
+				}
+				return nil, NewStartUnavailable(&body, retryAfter)
+			case "interrupted":
+				var (
+					body StartInterruptedResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "start", err)
+				}
+				err = ValidateStartInterruptedResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "start", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "start", err)
+				}
+				return nil, NewStartInterrupted(&body, retryAfter)
+			default:
+				body, _ := io.ReadAll(resp.Body)
+				return nil, goahttp.ErrInvalidResponse("runs", "start", resp.StatusCode, string(body))
 			}
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "start", err)
-			}
-			return nil, NewStartUnavailable(&body, retryAfter)
 		default:
 			body, _ := io.ReadAll(resp.Body)
 			return nil, goahttp.ErrInvalidResponse("runs", "start", resp.StatusCode, string(body))
@@ -377,6 +416,7 @@ func EncodeListRequest(encoder func(*http.Request) goahttp.Encoder) func(*http.R
 //   - "forbidden" (type *types.Problem): http.StatusForbidden
 //   - "internal" (type *types.Problem): http.StatusInternalServerError
 //   - "unavailable" (type *types.Problem): http.StatusServiceUnavailable
+//   - "interrupted" (type *types.Problem): http.StatusServiceUnavailable
 //   - error: internal error
 func DecodeListResponse(decoder func(*http.Response) goahttp.Decoder, restoreBody bool) func(*http.Response) (any, error) {
 	return func(resp *http.Response) (any, error) {
@@ -502,36 +542,74 @@ func DecodeListResponse(decoder func(*http.Response) goahttp.Decoder, restoreBod
 			}
 			return nil, NewListInternal(&body, retryAfter)
 		case http.StatusServiceUnavailable:
-			var (
-				body ListUnavailableResponseBody
-				err  error
-			)
-			err = decoder(resp).Decode(&body)
-			if err != nil {
-				return nil, goahttp.ErrDecodingError("runs", "list", err)
-			}
-			err = ValidateListUnavailableResponseBody(&body)
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "list", err)
-			}
-			var (
-				retryAfter *int
-			)
-			{
-				retryAfterRaw := resp.Header.Get("Retry-After")
-				if retryAfterRaw != "" {
-					v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
-					if err2 != nil {
-						err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
-					}
-					pv := int(v)
-					retryAfter = &pv
+			en := resp.Header.Get("goa-error")
+			switch en {
+			case "unavailable":
+				var (
+					body ListUnavailableResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "list", err)
 				}
+				err = ValidateListUnavailableResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "list", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "list", err)
+				}
+				return nil, NewListUnavailable(&body, retryAfter)
+			case "interrupted":
+				var (
+					body ListInterruptedResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "list", err)
+				}
+				err = ValidateListInterruptedResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "list", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "list", err)
+				}
+				return nil, NewListInterrupted(&body, retryAfter)
+			default:
+				body, _ := io.ReadAll(resp.Body)
+				return nil, goahttp.ErrInvalidResponse("runs", "list", resp.StatusCode, string(body))
 			}
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "list", err)
-			}
-			return nil, NewListUnavailable(&body, retryAfter)
 		default:
 			body, _ := io.ReadAll(resp.Body)
 			return nil, goahttp.ErrInvalidResponse("runs", "list", resp.StatusCode, string(body))
@@ -573,6 +651,7 @@ func (c *Client) BuildShowRequest(ctx context.Context, v any) (*http.Request, er
 //   - "forbidden" (type *types.Problem): http.StatusForbidden
 //   - "internal" (type *types.Problem): http.StatusInternalServerError
 //   - "unavailable" (type *types.Problem): http.StatusServiceUnavailable
+//   - "interrupted" (type *types.Problem): http.StatusServiceUnavailable
 //   - error: internal error
 func DecodeShowResponse(decoder func(*http.Response) goahttp.Decoder, restoreBody bool) func(*http.Response) (any, error) {
 	return func(resp *http.Response) (any, error) {
@@ -729,36 +808,74 @@ func DecodeShowResponse(decoder func(*http.Response) goahttp.Decoder, restoreBod
 			}
 			return nil, NewShowInternal(&body, retryAfter)
 		case http.StatusServiceUnavailable:
-			var (
-				body ShowUnavailableResponseBody
-				err  error
-			)
-			err = decoder(resp).Decode(&body)
-			if err != nil {
-				return nil, goahttp.ErrDecodingError("runs", "show", err)
-			}
-			err = ValidateShowUnavailableResponseBody(&body)
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "show", err)
-			}
-			var (
-				retryAfter *int
-			)
-			{
-				retryAfterRaw := resp.Header.Get("Retry-After")
-				if retryAfterRaw != "" {
-					v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
-					if err2 != nil {
-						err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
-					}
-					pv := int(v)
-					retryAfter = &pv
+			en := resp.Header.Get("goa-error")
+			switch en {
+			case "unavailable":
+				var (
+					body ShowUnavailableResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "show", err)
 				}
+				err = ValidateShowUnavailableResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "show", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "show", err)
+				}
+				return nil, NewShowUnavailable(&body, retryAfter)
+			case "interrupted":
+				var (
+					body ShowInterruptedResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "show", err)
+				}
+				err = ValidateShowInterruptedResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "show", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "show", err)
+				}
+				return nil, NewShowInterrupted(&body, retryAfter)
+			default:
+				body, _ := io.ReadAll(resp.Body)
+				return nil, goahttp.ErrInvalidResponse("runs", "show", resp.StatusCode, string(body))
 			}
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "show", err)
-			}
-			return nil, NewShowUnavailable(&body, retryAfter)
 		default:
 			body, _ := io.ReadAll(resp.Body)
 			return nil, goahttp.ErrInvalidResponse("runs", "show", resp.StatusCode, string(body))
@@ -826,6 +943,7 @@ func EncodeAppendRequest(encoder func(*http.Request) goahttp.Encoder) func(*http
 //   - "forbidden" (type *types.Problem): http.StatusForbidden
 //   - "internal" (type *types.Problem): http.StatusInternalServerError
 //   - "unavailable" (type *types.Problem): http.StatusServiceUnavailable
+//   - "interrupted" (type *types.Problem): http.StatusServiceUnavailable
 //   - error: internal error
 func DecodeAppendResponse(decoder func(*http.Response) goahttp.Decoder, restoreBody bool) func(*http.Response) (any, error) {
 	return func(resp *http.Response) (any, error) {
@@ -1182,36 +1300,74 @@ func DecodeAppendResponse(decoder func(*http.Response) goahttp.Decoder, restoreB
 			}
 			return nil, NewAppendInternal(&body, retryAfter)
 		case http.StatusServiceUnavailable:
-			var (
-				body AppendUnavailableResponseBody
-				err  error
-			)
-			err = decoder(resp).Decode(&body)
-			if err != nil {
-				return nil, goahttp.ErrDecodingError("runs", "append", err)
-			}
-			err = ValidateAppendUnavailableResponseBody(&body)
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "append", err)
-			}
-			var (
-				retryAfter *int
-			)
-			{
-				retryAfterRaw := resp.Header.Get("Retry-After")
-				if retryAfterRaw != "" {
-					v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
-					if err2 != nil {
-						err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
-					}
-					pv := int(v)
-					retryAfter = &pv
+			en := resp.Header.Get("goa-error")
+			switch en {
+			case "unavailable":
+				var (
+					body AppendUnavailableResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "append", err)
 				}
+				err = ValidateAppendUnavailableResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "append", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "append", err)
+				}
+				return nil, NewAppendUnavailable(&body, retryAfter)
+			case "interrupted":
+				var (
+					body AppendInterruptedResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "append", err)
+				}
+				err = ValidateAppendInterruptedResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "append", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "append", err)
+				}
+				return nil, NewAppendInterrupted(&body, retryAfter)
+			default:
+				body, _ := io.ReadAll(resp.Body)
+				return nil, goahttp.ErrInvalidResponse("runs", "append", resp.StatusCode, string(body))
 			}
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "append", err)
-			}
-			return nil, NewAppendUnavailable(&body, retryAfter)
 		default:
 			body, _ := io.ReadAll(resp.Body)
 			return nil, goahttp.ErrInvalidResponse("runs", "append", resp.StatusCode, string(body))
@@ -1257,6 +1413,7 @@ func (c *Client) BuildResultRequest(ctx context.Context, v any) (*http.Request, 
 //   - "forbidden" (type *types.Problem): http.StatusForbidden
 //   - "internal" (type *types.Problem): http.StatusInternalServerError
 //   - "unavailable" (type *types.Problem): http.StatusServiceUnavailable
+//   - "interrupted" (type *types.Problem): http.StatusServiceUnavailable
 //   - error: internal error
 func DecodeResultResponse(decoder func(*http.Response) goahttp.Decoder, restoreBody bool) func(*http.Response) (any, error) {
 	return func(resp *http.Response) (any, error) {
@@ -1482,36 +1639,74 @@ func DecodeResultResponse(decoder func(*http.Response) goahttp.Decoder, restoreB
 			}
 			return nil, NewResultInternal(&body, retryAfter)
 		case http.StatusServiceUnavailable:
-			var (
-				body ResultUnavailableResponseBody
-				err  error
-			)
-			err = decoder(resp).Decode(&body)
-			if err != nil {
-				return nil, goahttp.ErrDecodingError("runs", "result", err)
-			}
-			err = ValidateResultUnavailableResponseBody(&body)
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "result", err)
-			}
-			var (
-				retryAfter *int
-			)
-			{
-				retryAfterRaw := resp.Header.Get("Retry-After")
-				if retryAfterRaw != "" {
-					v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
-					if err2 != nil {
-						err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
-					}
-					pv := int(v)
-					retryAfter = &pv
+			en := resp.Header.Get("goa-error")
+			switch en {
+			case "unavailable":
+				var (
+					body ResultUnavailableResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "result", err)
 				}
+				err = ValidateResultUnavailableResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "result", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "result", err)
+				}
+				return nil, NewResultUnavailable(&body, retryAfter)
+			case "interrupted":
+				var (
+					body ResultInterruptedResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "result", err)
+				}
+				err = ValidateResultInterruptedResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "result", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "result", err)
+				}
+				return nil, NewResultInterrupted(&body, retryAfter)
+			default:
+				body, _ := io.ReadAll(resp.Body)
+				return nil, goahttp.ErrInvalidResponse("runs", "result", resp.StatusCode, string(body))
 			}
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "result", err)
-			}
-			return nil, NewResultUnavailable(&body, retryAfter)
 		default:
 			body, _ := io.ReadAll(resp.Body)
 			return nil, goahttp.ErrInvalidResponse("runs", "result", resp.StatusCode, string(body))
@@ -1575,6 +1770,7 @@ func EncodeAnswerRequest(encoder func(*http.Request) goahttp.Encoder) func(*http
 //   - "forbidden" (type *types.Problem): http.StatusForbidden
 //   - "internal" (type *types.Problem): http.StatusInternalServerError
 //   - "unavailable" (type *types.Problem): http.StatusServiceUnavailable
+//   - "interrupted" (type *types.Problem): http.StatusServiceUnavailable
 //   - error: internal error
 func DecodeAnswerResponse(decoder func(*http.Response) goahttp.Decoder, restoreBody bool) func(*http.Response) (any, error) {
 	return func(resp *http.Response) (any, error) {
@@ -1925,36 +2121,74 @@ func DecodeAnswerResponse(decoder func(*http.Response) goahttp.Decoder, restoreB
 			}
 			return nil, NewAnswerInternal(&body, retryAfter)
 		case http.StatusServiceUnavailable:
-			var (
-				body AnswerUnavailableResponseBody
-				err  error
-			)
-			err = decoder(resp).Decode(&body)
-			if err != nil {
-				return nil, goahttp.ErrDecodingError("runs", "answer", err)
-			}
-			err = ValidateAnswerUnavailableResponseBody(&body)
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "answer", err)
-			}
-			var (
-				retryAfter *int
-			)
-			{
-				retryAfterRaw := resp.Header.Get("Retry-After")
-				if retryAfterRaw != "" {
-					v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
-					if err2 != nil {
-						err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
-					}
-					pv := int(v)
-					retryAfter = &pv
+			en := resp.Header.Get("goa-error")
+			switch en {
+			case "unavailable":
+				var (
+					body AnswerUnavailableResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "answer", err)
 				}
+				err = ValidateAnswerUnavailableResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "answer", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "answer", err)
+				}
+				return nil, NewAnswerUnavailable(&body, retryAfter)
+			case "interrupted":
+				var (
+					body AnswerInterruptedResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "answer", err)
+				}
+				err = ValidateAnswerInterruptedResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "answer", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "answer", err)
+				}
+				return nil, NewAnswerInterrupted(&body, retryAfter)
+			default:
+				body, _ := io.ReadAll(resp.Body)
+				return nil, goahttp.ErrInvalidResponse("runs", "answer", resp.StatusCode, string(body))
 			}
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "answer", err)
-			}
-			return nil, NewAnswerUnavailable(&body, retryAfter)
 		default:
 			body, _ := io.ReadAll(resp.Body)
 			return nil, goahttp.ErrInvalidResponse("runs", "answer", resp.StatusCode, string(body))
@@ -2018,6 +2252,7 @@ func EncodeApproveRequest(encoder func(*http.Request) goahttp.Encoder) func(*htt
 //   - "forbidden" (type *types.Problem): http.StatusForbidden
 //   - "internal" (type *types.Problem): http.StatusInternalServerError
 //   - "unavailable" (type *types.Problem): http.StatusServiceUnavailable
+//   - "interrupted" (type *types.Problem): http.StatusServiceUnavailable
 //   - error: internal error
 func DecodeApproveResponse(decoder func(*http.Response) goahttp.Decoder, restoreBody bool) func(*http.Response) (any, error) {
 	return func(resp *http.Response) (any, error) {
@@ -2368,36 +2603,74 @@ func DecodeApproveResponse(decoder func(*http.Response) goahttp.Decoder, restore
 			}
 			return nil, NewApproveInternal(&body, retryAfter)
 		case http.StatusServiceUnavailable:
-			var (
-				body ApproveUnavailableResponseBody
-				err  error
-			)
-			err = decoder(resp).Decode(&body)
-			if err != nil {
-				return nil, goahttp.ErrDecodingError("runs", "approve", err)
-			}
-			err = ValidateApproveUnavailableResponseBody(&body)
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "approve", err)
-			}
-			var (
-				retryAfter *int
-			)
-			{
-				retryAfterRaw := resp.Header.Get("Retry-After")
-				if retryAfterRaw != "" {
-					v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
-					if err2 != nil {
-						err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
-					}
-					pv := int(v)
-					retryAfter = &pv
+			en := resp.Header.Get("goa-error")
+			switch en {
+			case "unavailable":
+				var (
+					body ApproveUnavailableResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "approve", err)
 				}
+				err = ValidateApproveUnavailableResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "approve", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "approve", err)
+				}
+				return nil, NewApproveUnavailable(&body, retryAfter)
+			case "interrupted":
+				var (
+					body ApproveInterruptedResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "approve", err)
+				}
+				err = ValidateApproveInterruptedResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "approve", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "approve", err)
+				}
+				return nil, NewApproveInterrupted(&body, retryAfter)
+			default:
+				body, _ := io.ReadAll(resp.Body)
+				return nil, goahttp.ErrInvalidResponse("runs", "approve", resp.StatusCode, string(body))
 			}
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "approve", err)
-			}
-			return nil, NewApproveUnavailable(&body, retryAfter)
 		default:
 			body, _ := io.ReadAll(resp.Body)
 			return nil, goahttp.ErrInvalidResponse("runs", "approve", resp.StatusCode, string(body))
@@ -2440,6 +2713,7 @@ func (c *Client) BuildPauseRequest(ctx context.Context, v any) (*http.Request, e
 //   - "forbidden" (type *types.Problem): http.StatusForbidden
 //   - "internal" (type *types.Problem): http.StatusInternalServerError
 //   - "unavailable" (type *types.Problem): http.StatusServiceUnavailable
+//   - "interrupted" (type *types.Problem): http.StatusServiceUnavailable
 //   - error: internal error
 func DecodePauseResponse(decoder func(*http.Response) goahttp.Decoder, restoreBody bool) func(*http.Response) (any, error) {
 	return func(resp *http.Response) (any, error) {
@@ -2614,36 +2888,74 @@ func DecodePauseResponse(decoder func(*http.Response) goahttp.Decoder, restoreBo
 			}
 			return nil, NewPauseInternal(&body, retryAfter)
 		case http.StatusServiceUnavailable:
-			var (
-				body PauseUnavailableResponseBody
-				err  error
-			)
-			err = decoder(resp).Decode(&body)
-			if err != nil {
-				return nil, goahttp.ErrDecodingError("runs", "pause", err)
-			}
-			err = ValidatePauseUnavailableResponseBody(&body)
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "pause", err)
-			}
-			var (
-				retryAfter *int
-			)
-			{
-				retryAfterRaw := resp.Header.Get("Retry-After")
-				if retryAfterRaw != "" {
-					v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
-					if err2 != nil {
-						err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
-					}
-					pv := int(v)
-					retryAfter = &pv
+			en := resp.Header.Get("goa-error")
+			switch en {
+			case "unavailable":
+				var (
+					body PauseUnavailableResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "pause", err)
 				}
+				err = ValidatePauseUnavailableResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "pause", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "pause", err)
+				}
+				return nil, NewPauseUnavailable(&body, retryAfter)
+			case "interrupted":
+				var (
+					body PauseInterruptedResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "pause", err)
+				}
+				err = ValidatePauseInterruptedResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "pause", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "pause", err)
+				}
+				return nil, NewPauseInterrupted(&body, retryAfter)
+			default:
+				body, _ := io.ReadAll(resp.Body)
+				return nil, goahttp.ErrInvalidResponse("runs", "pause", resp.StatusCode, string(body))
 			}
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "pause", err)
-			}
-			return nil, NewPauseUnavailable(&body, retryAfter)
 		default:
 			body, _ := io.ReadAll(resp.Body)
 			return nil, goahttp.ErrInvalidResponse("runs", "pause", resp.StatusCode, string(body))
@@ -2686,6 +2998,7 @@ func (c *Client) BuildResumeRequest(ctx context.Context, v any) (*http.Request, 
 //   - "forbidden" (type *types.Problem): http.StatusForbidden
 //   - "internal" (type *types.Problem): http.StatusInternalServerError
 //   - "unavailable" (type *types.Problem): http.StatusServiceUnavailable
+//   - "interrupted" (type *types.Problem): http.StatusServiceUnavailable
 //   - error: internal error
 func DecodeResumeResponse(decoder func(*http.Response) goahttp.Decoder, restoreBody bool) func(*http.Response) (any, error) {
 	return func(resp *http.Response) (any, error) {
@@ -2860,36 +3173,74 @@ func DecodeResumeResponse(decoder func(*http.Response) goahttp.Decoder, restoreB
 			}
 			return nil, NewResumeInternal(&body, retryAfter)
 		case http.StatusServiceUnavailable:
-			var (
-				body ResumeUnavailableResponseBody
-				err  error
-			)
-			err = decoder(resp).Decode(&body)
-			if err != nil {
-				return nil, goahttp.ErrDecodingError("runs", "resume", err)
-			}
-			err = ValidateResumeUnavailableResponseBody(&body)
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "resume", err)
-			}
-			var (
-				retryAfter *int
-			)
-			{
-				retryAfterRaw := resp.Header.Get("Retry-After")
-				if retryAfterRaw != "" {
-					v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
-					if err2 != nil {
-						err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
-					}
-					pv := int(v)
-					retryAfter = &pv
+			en := resp.Header.Get("goa-error")
+			switch en {
+			case "unavailable":
+				var (
+					body ResumeUnavailableResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "resume", err)
 				}
+				err = ValidateResumeUnavailableResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "resume", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "resume", err)
+				}
+				return nil, NewResumeUnavailable(&body, retryAfter)
+			case "interrupted":
+				var (
+					body ResumeInterruptedResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "resume", err)
+				}
+				err = ValidateResumeInterruptedResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "resume", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "resume", err)
+				}
+				return nil, NewResumeInterrupted(&body, retryAfter)
+			default:
+				body, _ := io.ReadAll(resp.Body)
+				return nil, goahttp.ErrInvalidResponse("runs", "resume", resp.StatusCode, string(body))
 			}
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "resume", err)
-			}
-			return nil, NewResumeUnavailable(&body, retryAfter)
 		default:
 			body, _ := io.ReadAll(resp.Body)
 			return nil, goahttp.ErrInvalidResponse("runs", "resume", resp.StatusCode, string(body))
@@ -2932,6 +3283,7 @@ func (c *Client) BuildCancelRequest(ctx context.Context, v any) (*http.Request, 
 //   - "forbidden" (type *types.Problem): http.StatusForbidden
 //   - "internal" (type *types.Problem): http.StatusInternalServerError
 //   - "unavailable" (type *types.Problem): http.StatusServiceUnavailable
+//   - "interrupted" (type *types.Problem): http.StatusServiceUnavailable
 //   - error: internal error
 func DecodeCancelResponse(decoder func(*http.Response) goahttp.Decoder, restoreBody bool) func(*http.Response) (any, error) {
 	return func(resp *http.Response) (any, error) {
@@ -3106,36 +3458,74 @@ func DecodeCancelResponse(decoder func(*http.Response) goahttp.Decoder, restoreB
 			}
 			return nil, NewCancelInternal(&body, retryAfter)
 		case http.StatusServiceUnavailable:
-			var (
-				body CancelUnavailableResponseBody
-				err  error
-			)
-			err = decoder(resp).Decode(&body)
-			if err != nil {
-				return nil, goahttp.ErrDecodingError("runs", "cancel", err)
-			}
-			err = ValidateCancelUnavailableResponseBody(&body)
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "cancel", err)
-			}
-			var (
-				retryAfter *int
-			)
-			{
-				retryAfterRaw := resp.Header.Get("Retry-After")
-				if retryAfterRaw != "" {
-					v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
-					if err2 != nil {
-						err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
-					}
-					pv := int(v)
-					retryAfter = &pv
+			en := resp.Header.Get("goa-error")
+			switch en {
+			case "unavailable":
+				var (
+					body CancelUnavailableResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "cancel", err)
 				}
+				err = ValidateCancelUnavailableResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "cancel", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "cancel", err)
+				}
+				return nil, NewCancelUnavailable(&body, retryAfter)
+			case "interrupted":
+				var (
+					body CancelInterruptedResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("runs", "cancel", err)
+				}
+				err = ValidateCancelInterruptedResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "cancel", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("runs", "cancel", err)
+				}
+				return nil, NewCancelInterrupted(&body, retryAfter)
+			default:
+				body, _ := io.ReadAll(resp.Body)
+				return nil, goahttp.ErrInvalidResponse("runs", "cancel", resp.StatusCode, string(body))
 			}
-			if err != nil {
-				return nil, goahttp.ErrValidationError("runs", "cancel", err)
-			}
-			return nil, NewCancelUnavailable(&body, retryAfter)
 		default:
 			body, _ := io.ReadAll(resp.Body)
 			return nil, goahttp.ErrInvalidResponse("runs", "cancel", resp.StatusCode, string(body))

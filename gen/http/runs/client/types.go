@@ -316,6 +316,28 @@ type StartUnavailableResponseBody struct {
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
 
+// StartInterruptedResponseBody is the type of the "runs" service "start"
+// endpoint HTTP response body for the "interrupted" error.
+type StartInterruptedResponseBody struct {
+	// Identifies the kind of problem
+	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title *string `form:"title,omitempty" json:"title,omitempty" xml:"title,omitempty"`
+	// HTTP status
+	Status *int `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail *string `form:"detail,omitempty" json:"detail,omitempty" xml:"detail,omitempty"`
+	// The kind of problem as a word
+	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
 // ListInvalidParameterResponseBody is the type of the "runs" service "list"
 // endpoint HTTP response body for the "invalid_parameter" error.
 type ListInvalidParameterResponseBody struct {
@@ -385,6 +407,28 @@ type ListInternalResponseBody struct {
 // ListUnavailableResponseBody is the type of the "runs" service "list"
 // endpoint HTTP response body for the "unavailable" error.
 type ListUnavailableResponseBody struct {
+	// Identifies the kind of problem
+	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title *string `form:"title,omitempty" json:"title,omitempty" xml:"title,omitempty"`
+	// HTTP status
+	Status *int `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail *string `form:"detail,omitempty" json:"detail,omitempty" xml:"detail,omitempty"`
+	// The kind of problem as a word
+	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
+// ListInterruptedResponseBody is the type of the "runs" service "list"
+// endpoint HTTP response body for the "interrupted" error.
+type ListInterruptedResponseBody struct {
 	// Identifies the kind of problem
 	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
 	// The kind of problem in words; the same for each of its kind
@@ -495,6 +539,28 @@ type ShowInternalResponseBody struct {
 // ShowUnavailableResponseBody is the type of the "runs" service "show"
 // endpoint HTTP response body for the "unavailable" error.
 type ShowUnavailableResponseBody struct {
+	// Identifies the kind of problem
+	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title *string `form:"title,omitempty" json:"title,omitempty" xml:"title,omitempty"`
+	// HTTP status
+	Status *int `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail *string `form:"detail,omitempty" json:"detail,omitempty" xml:"detail,omitempty"`
+	// The kind of problem as a word
+	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
+// ShowInterruptedResponseBody is the type of the "runs" service "show"
+// endpoint HTTP response body for the "interrupted" error.
+type ShowInterruptedResponseBody struct {
 	// Identifies the kind of problem
 	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
 	// The kind of problem in words; the same for each of its kind
@@ -756,6 +822,28 @@ type AppendUnavailableResponseBody struct {
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
 
+// AppendInterruptedResponseBody is the type of the "runs" service "append"
+// endpoint HTTP response body for the "interrupted" error.
+type AppendInterruptedResponseBody struct {
+	// Identifies the kind of problem
+	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title *string `form:"title,omitempty" json:"title,omitempty" xml:"title,omitempty"`
+	// HTTP status
+	Status *int `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail *string `form:"detail,omitempty" json:"detail,omitempty" xml:"detail,omitempty"`
+	// The kind of problem as a word
+	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
 // ResultUnknownRunResponseBody is the type of the "runs" service "result"
 // endpoint HTTP response body for the "unknown_run" error.
 type ResultUnknownRunResponseBody struct {
@@ -891,6 +979,28 @@ type ResultInternalResponseBody struct {
 // ResultUnavailableResponseBody is the type of the "runs" service "result"
 // endpoint HTTP response body for the "unavailable" error.
 type ResultUnavailableResponseBody struct {
+	// Identifies the kind of problem
+	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title *string `form:"title,omitempty" json:"title,omitempty" xml:"title,omitempty"`
+	// HTTP status
+	Status *int `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail *string `form:"detail,omitempty" json:"detail,omitempty" xml:"detail,omitempty"`
+	// The kind of problem as a word
+	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
+// ResultInterruptedResponseBody is the type of the "runs" service "result"
+// endpoint HTTP response body for the "interrupted" error.
+type ResultInterruptedResponseBody struct {
 	// Identifies the kind of problem
 	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
 	// The kind of problem in words; the same for each of its kind
@@ -1108,6 +1218,28 @@ type AnswerUnavailableResponseBody struct {
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
 
+// AnswerInterruptedResponseBody is the type of the "runs" service "answer"
+// endpoint HTTP response body for the "interrupted" error.
+type AnswerInterruptedResponseBody struct {
+	// Identifies the kind of problem
+	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title *string `form:"title,omitempty" json:"title,omitempty" xml:"title,omitempty"`
+	// HTTP status
+	Status *int `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail *string `form:"detail,omitempty" json:"detail,omitempty" xml:"detail,omitempty"`
+	// The kind of problem as a word
+	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
 // ApprovePayloadTooLargeResponseBody is the type of the "runs" service
 // "approve" endpoint HTTP response body for the "payload_too_large" error.
 type ApprovePayloadTooLargeResponseBody struct {
@@ -1306,6 +1438,28 @@ type ApproveUnavailableResponseBody struct {
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
 
+// ApproveInterruptedResponseBody is the type of the "runs" service "approve"
+// endpoint HTTP response body for the "interrupted" error.
+type ApproveInterruptedResponseBody struct {
+	// Identifies the kind of problem
+	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title *string `form:"title,omitempty" json:"title,omitempty" xml:"title,omitempty"`
+	// HTTP status
+	Status *int `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail *string `form:"detail,omitempty" json:"detail,omitempty" xml:"detail,omitempty"`
+	// The kind of problem as a word
+	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
 // PauseUnknownRunResponseBody is the type of the "runs" service "pause"
 // endpoint HTTP response body for the "unknown_run" error.
 type PauseUnknownRunResponseBody struct {
@@ -1419,6 +1573,28 @@ type PauseInternalResponseBody struct {
 // PauseUnavailableResponseBody is the type of the "runs" service "pause"
 // endpoint HTTP response body for the "unavailable" error.
 type PauseUnavailableResponseBody struct {
+	// Identifies the kind of problem
+	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title *string `form:"title,omitempty" json:"title,omitempty" xml:"title,omitempty"`
+	// HTTP status
+	Status *int `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail *string `form:"detail,omitempty" json:"detail,omitempty" xml:"detail,omitempty"`
+	// The kind of problem as a word
+	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
+// PauseInterruptedResponseBody is the type of the "runs" service "pause"
+// endpoint HTTP response body for the "interrupted" error.
+type PauseInterruptedResponseBody struct {
 	// Identifies the kind of problem
 	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
 	// The kind of problem in words; the same for each of its kind
@@ -1570,6 +1746,28 @@ type ResumeUnavailableResponseBody struct {
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
 
+// ResumeInterruptedResponseBody is the type of the "runs" service "resume"
+// endpoint HTTP response body for the "interrupted" error.
+type ResumeInterruptedResponseBody struct {
+	// Identifies the kind of problem
+	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title *string `form:"title,omitempty" json:"title,omitempty" xml:"title,omitempty"`
+	// HTTP status
+	Status *int `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail *string `form:"detail,omitempty" json:"detail,omitempty" xml:"detail,omitempty"`
+	// The kind of problem as a word
+	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
 // CancelUnknownRunResponseBody is the type of the "runs" service "cancel"
 // endpoint HTTP response body for the "unknown_run" error.
 type CancelUnknownRunResponseBody struct {
@@ -1683,6 +1881,28 @@ type CancelInternalResponseBody struct {
 // CancelUnavailableResponseBody is the type of the "runs" service "cancel"
 // endpoint HTTP response body for the "unavailable" error.
 type CancelUnavailableResponseBody struct {
+	// Identifies the kind of problem
+	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title *string `form:"title,omitempty" json:"title,omitempty" xml:"title,omitempty"`
+	// HTTP status
+	Status *int `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail *string `form:"detail,omitempty" json:"detail,omitempty" xml:"detail,omitempty"`
+	// The kind of problem as a word
+	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
+// CancelInterruptedResponseBody is the type of the "runs" service "cancel"
+// endpoint HTTP response body for the "interrupted" error.
+type CancelInterruptedResponseBody struct {
 	// Identifies the kind of problem
 	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
 	// The kind of problem in words; the same for each of its kind
@@ -2399,6 +2619,37 @@ func NewStartUnavailable(body *StartUnavailableResponseBody, retryAfter *int) *t
 	return v
 }
 
+// NewStartInterrupted builds a runs service start endpoint interrupted error.
+func NewStartInterrupted(body *StartInterruptedResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
+		Type:      *body.Type,
+		Title:     *body.Title,
+		Status:    *body.Status,
+		Detail:    *body.Detail,
+		Code:      *body.Code,
+		RequestID: body.RequestID,
+	}
+	if body.Nearest != nil {
+		v.Nearest = make([]string, len(body.Nearest))
+		for i, val := range body.Nearest {
+			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	v.RetryAfter = retryAfter
+
+	return v
+}
+
 // NewListResultOK builds a "runs" service "list" endpoint result from a HTTP
 // "OK" response.
 func NewListResultOK(body *ListResponseBody) *runs.ListResult {
@@ -2513,6 +2764,37 @@ func NewListInternal(body *ListInternalResponseBody, retryAfter *int) *types.Pro
 
 // NewListUnavailable builds a runs service list endpoint unavailable error.
 func NewListUnavailable(body *ListUnavailableResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
+		Type:      *body.Type,
+		Title:     *body.Title,
+		Status:    *body.Status,
+		Detail:    *body.Detail,
+		Code:      *body.Code,
+		RequestID: body.RequestID,
+	}
+	if body.Nearest != nil {
+		v.Nearest = make([]string, len(body.Nearest))
+		for i, val := range body.Nearest {
+			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	v.RetryAfter = retryAfter
+
+	return v
+}
+
+// NewListInterrupted builds a runs service list endpoint interrupted error.
+func NewListInterrupted(body *ListInterruptedResponseBody, retryAfter *int) *types.Problem {
 	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
@@ -2715,6 +2997,37 @@ func NewShowInternal(body *ShowInternalResponseBody, retryAfter *int) *types.Pro
 
 // NewShowUnavailable builds a runs service show endpoint unavailable error.
 func NewShowUnavailable(body *ShowUnavailableResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
+		Type:      *body.Type,
+		Title:     *body.Title,
+		Status:    *body.Status,
+		Detail:    *body.Detail,
+		Code:      *body.Code,
+		RequestID: body.RequestID,
+	}
+	if body.Nearest != nil {
+		v.Nearest = make([]string, len(body.Nearest))
+		for i, val := range body.Nearest {
+			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	v.RetryAfter = retryAfter
+
+	return v
+}
+
+// NewShowInterrupted builds a runs service show endpoint interrupted error.
+func NewShowInterrupted(body *ShowInterruptedResponseBody, retryAfter *int) *types.Problem {
 	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
@@ -3107,6 +3420,37 @@ func NewAppendUnavailable(body *AppendUnavailableResponseBody, retryAfter *int) 
 	return v
 }
 
+// NewAppendInterrupted builds a runs service append endpoint interrupted error.
+func NewAppendInterrupted(body *AppendInterruptedResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
+		Type:      *body.Type,
+		Title:     *body.Title,
+		Status:    *body.Status,
+		Detail:    *body.Detail,
+		Code:      *body.Code,
+		RequestID: body.RequestID,
+	}
+	if body.Nearest != nil {
+		v.Nearest = make([]string, len(body.Nearest))
+		for i, val := range body.Nearest {
+			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	v.RetryAfter = retryAfter
+
+	return v
+}
+
 // NewResultToolResultOK builds a "runs" service "result" endpoint result from
 // a HTTP "OK" response.
 func NewResultToolResultOK(body *ResultResponseBody) *types.ToolResult {
@@ -3359,6 +3703,37 @@ func NewResultInternal(body *ResultInternalResponseBody, retryAfter *int) *types
 
 // NewResultUnavailable builds a runs service result endpoint unavailable error.
 func NewResultUnavailable(body *ResultUnavailableResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
+		Type:      *body.Type,
+		Title:     *body.Title,
+		Status:    *body.Status,
+		Detail:    *body.Detail,
+		Code:      *body.Code,
+		RequestID: body.RequestID,
+	}
+	if body.Nearest != nil {
+		v.Nearest = make([]string, len(body.Nearest))
+		for i, val := range body.Nearest {
+			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	v.RetryAfter = retryAfter
+
+	return v
+}
+
+// NewResultInterrupted builds a runs service result endpoint interrupted error.
+func NewResultInterrupted(body *ResultInterruptedResponseBody, retryAfter *int) *types.Problem {
 	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
@@ -3781,6 +4156,37 @@ func NewAnswerInternal(body *AnswerInternalResponseBody, retryAfter *int) *types
 
 // NewAnswerUnavailable builds a runs service answer endpoint unavailable error.
 func NewAnswerUnavailable(body *AnswerUnavailableResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
+		Type:      *body.Type,
+		Title:     *body.Title,
+		Status:    *body.Status,
+		Detail:    *body.Detail,
+		Code:      *body.Code,
+		RequestID: body.RequestID,
+	}
+	if body.Nearest != nil {
+		v.Nearest = make([]string, len(body.Nearest))
+		for i, val := range body.Nearest {
+			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	v.RetryAfter = retryAfter
+
+	return v
+}
+
+// NewAnswerInterrupted builds a runs service answer endpoint interrupted error.
+func NewAnswerInterrupted(body *AnswerInterruptedResponseBody, retryAfter *int) *types.Problem {
 	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
@@ -4234,6 +4640,38 @@ func NewApproveUnavailable(body *ApproveUnavailableResponseBody, retryAfter *int
 	return v
 }
 
+// NewApproveInterrupted builds a runs service approve endpoint interrupted
+// error.
+func NewApproveInterrupted(body *ApproveInterruptedResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
+		Type:      *body.Type,
+		Title:     *body.Title,
+		Status:    *body.Status,
+		Detail:    *body.Detail,
+		Code:      *body.Code,
+		RequestID: body.RequestID,
+	}
+	if body.Nearest != nil {
+		v.Nearest = make([]string, len(body.Nearest))
+		for i, val := range body.Nearest {
+			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	v.RetryAfter = retryAfter
+
+	return v
+}
+
 // NewPauseUnknownRun builds a runs service pause endpoint unknown_run error.
 func NewPauseUnknownRun(body *PauseUnknownRunResponseBody, retryAfter *int) *types.Problem {
 	v := &types.Problem{
@@ -4392,6 +4830,37 @@ func NewPauseInternal(body *PauseInternalResponseBody, retryAfter *int) *types.P
 
 // NewPauseUnavailable builds a runs service pause endpoint unavailable error.
 func NewPauseUnavailable(body *PauseUnavailableResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
+		Type:      *body.Type,
+		Title:     *body.Title,
+		Status:    *body.Status,
+		Detail:    *body.Detail,
+		Code:      *body.Code,
+		RequestID: body.RequestID,
+	}
+	if body.Nearest != nil {
+		v.Nearest = make([]string, len(body.Nearest))
+		for i, val := range body.Nearest {
+			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	v.RetryAfter = retryAfter
+
+	return v
+}
+
+// NewPauseInterrupted builds a runs service pause endpoint interrupted error.
+func NewPauseInterrupted(body *PauseInterruptedResponseBody, retryAfter *int) *types.Problem {
 	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
@@ -4608,6 +5077,37 @@ func NewResumeUnavailable(body *ResumeUnavailableResponseBody, retryAfter *int) 
 	return v
 }
 
+// NewResumeInterrupted builds a runs service resume endpoint interrupted error.
+func NewResumeInterrupted(body *ResumeInterruptedResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
+		Type:      *body.Type,
+		Title:     *body.Title,
+		Status:    *body.Status,
+		Detail:    *body.Detail,
+		Code:      *body.Code,
+		RequestID: body.RequestID,
+	}
+	if body.Nearest != nil {
+		v.Nearest = make([]string, len(body.Nearest))
+		for i, val := range body.Nearest {
+			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	v.RetryAfter = retryAfter
+
+	return v
+}
+
 // NewCancelUnknownRun builds a runs service cancel endpoint unknown_run error.
 func NewCancelUnknownRun(body *CancelUnknownRunResponseBody, retryAfter *int) *types.Problem {
 	v := &types.Problem{
@@ -4766,6 +5266,37 @@ func NewCancelInternal(body *CancelInternalResponseBody, retryAfter *int) *types
 
 // NewCancelUnavailable builds a runs service cancel endpoint unavailable error.
 func NewCancelUnavailable(body *CancelUnavailableResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
+		Type:      *body.Type,
+		Title:     *body.Title,
+		Status:    *body.Status,
+		Detail:    *body.Detail,
+		Code:      *body.Code,
+		RequestID: body.RequestID,
+	}
+	if body.Nearest != nil {
+		v.Nearest = make([]string, len(body.Nearest))
+		for i, val := range body.Nearest {
+			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	v.RetryAfter = retryAfter
+
+	return v
+}
+
+// NewCancelInterrupted builds a runs service cancel endpoint interrupted error.
+func NewCancelInterrupted(body *CancelInterruptedResponseBody, retryAfter *int) *types.Problem {
 	v := &types.Problem{
 		Type:      *body.Type,
 		Title:     *body.Title,
@@ -5437,6 +5968,34 @@ func ValidateStartUnavailableResponseBody(body *StartUnavailableResponseBody) (e
 	return
 }
 
+// ValidateStartInterruptedResponseBody runs the validations defined on
+// start_interrupted_response_body
+func ValidateStartInterruptedResponseBody(body *StartInterruptedResponseBody) (err error) {
+	if body.Type == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
+	}
+	if body.Title == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("title", "body"))
+	}
+	if body.Status == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("status", "body"))
+	}
+	if body.Detail == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("detail", "body"))
+	}
+	if body.Code == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
+	return
+}
+
 // ValidateListInvalidParameterResponseBody runs the validations defined on
 // list_invalid_parameter_response_body
 func ValidateListInvalidParameterResponseBody(body *ListInvalidParameterResponseBody) (err error) {
@@ -5524,6 +6083,34 @@ func ValidateListInternalResponseBody(body *ListInternalResponseBody) (err error
 // ValidateListUnavailableResponseBody runs the validations defined on
 // list_unavailable_response_body
 func ValidateListUnavailableResponseBody(body *ListUnavailableResponseBody) (err error) {
+	if body.Type == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
+	}
+	if body.Title == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("title", "body"))
+	}
+	if body.Status == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("status", "body"))
+	}
+	if body.Detail == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("detail", "body"))
+	}
+	if body.Code == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
+	return
+}
+
+// ValidateListInterruptedResponseBody runs the validations defined on
+// list_interrupted_response_body
+func ValidateListInterruptedResponseBody(body *ListInterruptedResponseBody) (err error) {
 	if body.Type == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
 	}
@@ -5664,6 +6251,34 @@ func ValidateShowInternalResponseBody(body *ShowInternalResponseBody) (err error
 // ValidateShowUnavailableResponseBody runs the validations defined on
 // show_unavailable_response_body
 func ValidateShowUnavailableResponseBody(body *ShowUnavailableResponseBody) (err error) {
+	if body.Type == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
+	}
+	if body.Title == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("title", "body"))
+	}
+	if body.Status == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("status", "body"))
+	}
+	if body.Detail == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("detail", "body"))
+	}
+	if body.Code == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
+	return
+}
+
+// ValidateShowInterruptedResponseBody runs the validations defined on
+// show_interrupted_response_body
+func ValidateShowInterruptedResponseBody(body *ShowInterruptedResponseBody) (err error) {
 	if body.Type == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
 	}
@@ -5997,6 +6612,34 @@ func ValidateAppendUnavailableResponseBody(body *AppendUnavailableResponseBody) 
 	return
 }
 
+// ValidateAppendInterruptedResponseBody runs the validations defined on
+// append_interrupted_response_body
+func ValidateAppendInterruptedResponseBody(body *AppendInterruptedResponseBody) (err error) {
+	if body.Type == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
+	}
+	if body.Title == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("title", "body"))
+	}
+	if body.Status == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("status", "body"))
+	}
+	if body.Detail == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("detail", "body"))
+	}
+	if body.Code == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
+	return
+}
+
 // ValidateResultUnknownRunResponseBody runs the validations defined on
 // result_unknown_run_response_body
 func ValidateResultUnknownRunResponseBody(body *ResultUnknownRunResponseBody) (err error) {
@@ -6168,6 +6811,34 @@ func ValidateResultInternalResponseBody(body *ResultInternalResponseBody) (err e
 // ValidateResultUnavailableResponseBody runs the validations defined on
 // result_unavailable_response_body
 func ValidateResultUnavailableResponseBody(body *ResultUnavailableResponseBody) (err error) {
+	if body.Type == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
+	}
+	if body.Title == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("title", "body"))
+	}
+	if body.Status == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("status", "body"))
+	}
+	if body.Detail == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("detail", "body"))
+	}
+	if body.Code == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
+	return
+}
+
+// ValidateResultInterruptedResponseBody runs the validations defined on
+// result_interrupted_response_body
+func ValidateResultInterruptedResponseBody(body *ResultInterruptedResponseBody) (err error) {
 	if body.Type == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
 	}
@@ -6445,6 +7116,34 @@ func ValidateAnswerUnavailableResponseBody(body *AnswerUnavailableResponseBody) 
 	return
 }
 
+// ValidateAnswerInterruptedResponseBody runs the validations defined on
+// answer_interrupted_response_body
+func ValidateAnswerInterruptedResponseBody(body *AnswerInterruptedResponseBody) (err error) {
+	if body.Type == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
+	}
+	if body.Title == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("title", "body"))
+	}
+	if body.Status == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("status", "body"))
+	}
+	if body.Detail == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("detail", "body"))
+	}
+	if body.Code == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
+	return
+}
+
 // ValidateApprovePayloadTooLargeResponseBody runs the validations defined on
 // approve_payload_too_large_response_body
 func ValidateApprovePayloadTooLargeResponseBody(body *ApprovePayloadTooLargeResponseBody) (err error) {
@@ -6697,6 +7396,34 @@ func ValidateApproveUnavailableResponseBody(body *ApproveUnavailableResponseBody
 	return
 }
 
+// ValidateApproveInterruptedResponseBody runs the validations defined on
+// approve_interrupted_response_body
+func ValidateApproveInterruptedResponseBody(body *ApproveInterruptedResponseBody) (err error) {
+	if body.Type == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
+	}
+	if body.Title == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("title", "body"))
+	}
+	if body.Status == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("status", "body"))
+	}
+	if body.Detail == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("detail", "body"))
+	}
+	if body.Code == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
+	return
+}
+
 // ValidatePauseUnknownRunResponseBody runs the validations defined on
 // pause_unknown_run_response_body
 func ValidatePauseUnknownRunResponseBody(body *PauseUnknownRunResponseBody) (err error) {
@@ -6840,6 +7567,34 @@ func ValidatePauseInternalResponseBody(body *PauseInternalResponseBody) (err err
 // ValidatePauseUnavailableResponseBody runs the validations defined on
 // pause_unavailable_response_body
 func ValidatePauseUnavailableResponseBody(body *PauseUnavailableResponseBody) (err error) {
+	if body.Type == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
+	}
+	if body.Title == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("title", "body"))
+	}
+	if body.Status == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("status", "body"))
+	}
+	if body.Detail == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("detail", "body"))
+	}
+	if body.Code == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
+	return
+}
+
+// ValidatePauseInterruptedResponseBody runs the validations defined on
+// pause_interrupted_response_body
+func ValidatePauseInterruptedResponseBody(body *PauseInterruptedResponseBody) (err error) {
 	if body.Type == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
 	}
@@ -7033,6 +7788,34 @@ func ValidateResumeUnavailableResponseBody(body *ResumeUnavailableResponseBody) 
 	return
 }
 
+// ValidateResumeInterruptedResponseBody runs the validations defined on
+// resume_interrupted_response_body
+func ValidateResumeInterruptedResponseBody(body *ResumeInterruptedResponseBody) (err error) {
+	if body.Type == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
+	}
+	if body.Title == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("title", "body"))
+	}
+	if body.Status == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("status", "body"))
+	}
+	if body.Detail == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("detail", "body"))
+	}
+	if body.Code == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
+	return
+}
+
 // ValidateCancelUnknownRunResponseBody runs the validations defined on
 // cancel_unknown_run_response_body
 func ValidateCancelUnknownRunResponseBody(body *CancelUnknownRunResponseBody) (err error) {
@@ -7176,6 +7959,34 @@ func ValidateCancelInternalResponseBody(body *CancelInternalResponseBody) (err e
 // ValidateCancelUnavailableResponseBody runs the validations defined on
 // cancel_unavailable_response_body
 func ValidateCancelUnavailableResponseBody(body *CancelUnavailableResponseBody) (err error) {
+	if body.Type == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
+	}
+	if body.Title == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("title", "body"))
+	}
+	if body.Status == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("status", "body"))
+	}
+	if body.Detail == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("detail", "body"))
+	}
+	if body.Code == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
+	return
+}
+
+// ValidateCancelInterruptedResponseBody runs the validations defined on
+// cancel_interrupted_response_body
+func ValidateCancelInterruptedResponseBody(body *CancelInterruptedResponseBody) (err error) {
 	if body.Type == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
 	}

@@ -316,6 +316,28 @@ type StartUnavailableResponseBody struct {
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
 
+// StartInterruptedResponseBody is the type of the "runs" service "start"
+// endpoint HTTP response body for the "interrupted" error.
+type StartInterruptedResponseBody struct {
+	// Identifies the kind of problem
+	Type string `form:"type" json:"type" xml:"type"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `form:"title" json:"title" xml:"title"`
+	// HTTP status
+	Status int `form:"status" json:"status" xml:"status"`
+	// What is wrong with this request, and what to do
+	Detail string `form:"detail" json:"detail" xml:"detail"`
+	// The kind of problem as a word
+	Code string `form:"code" json:"code" xml:"code"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
 // ListInvalidParameterResponseBody is the type of the "runs" service "list"
 // endpoint HTTP response body for the "invalid_parameter" error.
 type ListInvalidParameterResponseBody struct {
@@ -385,6 +407,28 @@ type ListInternalResponseBody struct {
 // ListUnavailableResponseBody is the type of the "runs" service "list"
 // endpoint HTTP response body for the "unavailable" error.
 type ListUnavailableResponseBody struct {
+	// Identifies the kind of problem
+	Type string `form:"type" json:"type" xml:"type"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `form:"title" json:"title" xml:"title"`
+	// HTTP status
+	Status int `form:"status" json:"status" xml:"status"`
+	// What is wrong with this request, and what to do
+	Detail string `form:"detail" json:"detail" xml:"detail"`
+	// The kind of problem as a word
+	Code string `form:"code" json:"code" xml:"code"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
+// ListInterruptedResponseBody is the type of the "runs" service "list"
+// endpoint HTTP response body for the "interrupted" error.
+type ListInterruptedResponseBody struct {
 	// Identifies the kind of problem
 	Type string `form:"type" json:"type" xml:"type"`
 	// The kind of problem in words; the same for each of its kind
@@ -495,6 +539,28 @@ type ShowInternalResponseBody struct {
 // ShowUnavailableResponseBody is the type of the "runs" service "show"
 // endpoint HTTP response body for the "unavailable" error.
 type ShowUnavailableResponseBody struct {
+	// Identifies the kind of problem
+	Type string `form:"type" json:"type" xml:"type"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `form:"title" json:"title" xml:"title"`
+	// HTTP status
+	Status int `form:"status" json:"status" xml:"status"`
+	// What is wrong with this request, and what to do
+	Detail string `form:"detail" json:"detail" xml:"detail"`
+	// The kind of problem as a word
+	Code string `form:"code" json:"code" xml:"code"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
+// ShowInterruptedResponseBody is the type of the "runs" service "show"
+// endpoint HTTP response body for the "interrupted" error.
+type ShowInterruptedResponseBody struct {
 	// Identifies the kind of problem
 	Type string `form:"type" json:"type" xml:"type"`
 	// The kind of problem in words; the same for each of its kind
@@ -756,6 +822,28 @@ type AppendUnavailableResponseBody struct {
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
 
+// AppendInterruptedResponseBody is the type of the "runs" service "append"
+// endpoint HTTP response body for the "interrupted" error.
+type AppendInterruptedResponseBody struct {
+	// Identifies the kind of problem
+	Type string `form:"type" json:"type" xml:"type"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `form:"title" json:"title" xml:"title"`
+	// HTTP status
+	Status int `form:"status" json:"status" xml:"status"`
+	// What is wrong with this request, and what to do
+	Detail string `form:"detail" json:"detail" xml:"detail"`
+	// The kind of problem as a word
+	Code string `form:"code" json:"code" xml:"code"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
 // ResultUnknownRunResponseBody is the type of the "runs" service "result"
 // endpoint HTTP response body for the "unknown_run" error.
 type ResultUnknownRunResponseBody struct {
@@ -891,6 +979,28 @@ type ResultInternalResponseBody struct {
 // ResultUnavailableResponseBody is the type of the "runs" service "result"
 // endpoint HTTP response body for the "unavailable" error.
 type ResultUnavailableResponseBody struct {
+	// Identifies the kind of problem
+	Type string `form:"type" json:"type" xml:"type"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `form:"title" json:"title" xml:"title"`
+	// HTTP status
+	Status int `form:"status" json:"status" xml:"status"`
+	// What is wrong with this request, and what to do
+	Detail string `form:"detail" json:"detail" xml:"detail"`
+	// The kind of problem as a word
+	Code string `form:"code" json:"code" xml:"code"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
+// ResultInterruptedResponseBody is the type of the "runs" service "result"
+// endpoint HTTP response body for the "interrupted" error.
+type ResultInterruptedResponseBody struct {
 	// Identifies the kind of problem
 	Type string `form:"type" json:"type" xml:"type"`
 	// The kind of problem in words; the same for each of its kind
@@ -1108,6 +1218,28 @@ type AnswerUnavailableResponseBody struct {
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
 
+// AnswerInterruptedResponseBody is the type of the "runs" service "answer"
+// endpoint HTTP response body for the "interrupted" error.
+type AnswerInterruptedResponseBody struct {
+	// Identifies the kind of problem
+	Type string `form:"type" json:"type" xml:"type"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `form:"title" json:"title" xml:"title"`
+	// HTTP status
+	Status int `form:"status" json:"status" xml:"status"`
+	// What is wrong with this request, and what to do
+	Detail string `form:"detail" json:"detail" xml:"detail"`
+	// The kind of problem as a word
+	Code string `form:"code" json:"code" xml:"code"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
 // ApprovePayloadTooLargeResponseBody is the type of the "runs" service
 // "approve" endpoint HTTP response body for the "payload_too_large" error.
 type ApprovePayloadTooLargeResponseBody struct {
@@ -1306,6 +1438,28 @@ type ApproveUnavailableResponseBody struct {
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
 
+// ApproveInterruptedResponseBody is the type of the "runs" service "approve"
+// endpoint HTTP response body for the "interrupted" error.
+type ApproveInterruptedResponseBody struct {
+	// Identifies the kind of problem
+	Type string `form:"type" json:"type" xml:"type"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `form:"title" json:"title" xml:"title"`
+	// HTTP status
+	Status int `form:"status" json:"status" xml:"status"`
+	// What is wrong with this request, and what to do
+	Detail string `form:"detail" json:"detail" xml:"detail"`
+	// The kind of problem as a word
+	Code string `form:"code" json:"code" xml:"code"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
 // PauseUnknownRunResponseBody is the type of the "runs" service "pause"
 // endpoint HTTP response body for the "unknown_run" error.
 type PauseUnknownRunResponseBody struct {
@@ -1419,6 +1573,28 @@ type PauseInternalResponseBody struct {
 // PauseUnavailableResponseBody is the type of the "runs" service "pause"
 // endpoint HTTP response body for the "unavailable" error.
 type PauseUnavailableResponseBody struct {
+	// Identifies the kind of problem
+	Type string `form:"type" json:"type" xml:"type"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `form:"title" json:"title" xml:"title"`
+	// HTTP status
+	Status int `form:"status" json:"status" xml:"status"`
+	// What is wrong with this request, and what to do
+	Detail string `form:"detail" json:"detail" xml:"detail"`
+	// The kind of problem as a word
+	Code string `form:"code" json:"code" xml:"code"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
+// PauseInterruptedResponseBody is the type of the "runs" service "pause"
+// endpoint HTTP response body for the "interrupted" error.
+type PauseInterruptedResponseBody struct {
 	// Identifies the kind of problem
 	Type string `form:"type" json:"type" xml:"type"`
 	// The kind of problem in words; the same for each of its kind
@@ -1570,6 +1746,28 @@ type ResumeUnavailableResponseBody struct {
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
 
+// ResumeInterruptedResponseBody is the type of the "runs" service "resume"
+// endpoint HTTP response body for the "interrupted" error.
+type ResumeInterruptedResponseBody struct {
+	// Identifies the kind of problem
+	Type string `form:"type" json:"type" xml:"type"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `form:"title" json:"title" xml:"title"`
+	// HTTP status
+	Status int `form:"status" json:"status" xml:"status"`
+	// What is wrong with this request, and what to do
+	Detail string `form:"detail" json:"detail" xml:"detail"`
+	// The kind of problem as a word
+	Code string `form:"code" json:"code" xml:"code"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
 // CancelUnknownRunResponseBody is the type of the "runs" service "cancel"
 // endpoint HTTP response body for the "unknown_run" error.
 type CancelUnknownRunResponseBody struct {
@@ -1683,6 +1881,28 @@ type CancelInternalResponseBody struct {
 // CancelUnavailableResponseBody is the type of the "runs" service "cancel"
 // endpoint HTTP response body for the "unavailable" error.
 type CancelUnavailableResponseBody struct {
+	// Identifies the kind of problem
+	Type string `form:"type" json:"type" xml:"type"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `form:"title" json:"title" xml:"title"`
+	// HTTP status
+	Status int `form:"status" json:"status" xml:"status"`
+	// What is wrong with this request, and what to do
+	Detail string `form:"detail" json:"detail" xml:"detail"`
+	// The kind of problem as a word
+	Code string `form:"code" json:"code" xml:"code"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
+// CancelInterruptedResponseBody is the type of the "runs" service "cancel"
+// endpoint HTTP response body for the "interrupted" error.
+type CancelInterruptedResponseBody struct {
 	// Identifies the kind of problem
 	Type string `form:"type" json:"type" xml:"type"`
 	// The kind of problem in words; the same for each of its kind
@@ -2726,6 +2946,36 @@ func NewStartUnavailableResponseBody(res *types.Problem) *StartUnavailableRespon
 	return body
 }
 
+// NewStartInterruptedResponseBody builds the HTTP response body from the
+// result of the "start" endpoint of the "runs" service.
+func NewStartInterruptedResponseBody(res *types.Problem) *StartInterruptedResponseBody {
+	body := &StartInterruptedResponseBody{
+		Type:      res.Type,
+		Title:     res.Title,
+		Status:    res.Status,
+		Detail:    res.Detail,
+		Code:      res.Code,
+		RequestID: res.RequestID,
+	}
+	if res.Nearest != nil {
+		body.Nearest = make([]string, len(res.Nearest))
+		for i, val := range res.Nearest {
+			body.Nearest[i] = val
+		}
+	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
+	return body
+}
+
 // NewListInvalidParameterResponseBody builds the HTTP response body from the
 // result of the "list" endpoint of the "runs" service.
 func NewListInvalidParameterResponseBody(res *types.Problem) *ListInvalidParameterResponseBody {
@@ -2820,6 +3070,36 @@ func NewListInternalResponseBody(res *types.Problem) *ListInternalResponseBody {
 // of the "list" endpoint of the "runs" service.
 func NewListUnavailableResponseBody(res *types.Problem) *ListUnavailableResponseBody {
 	body := &ListUnavailableResponseBody{
+		Type:      res.Type,
+		Title:     res.Title,
+		Status:    res.Status,
+		Detail:    res.Detail,
+		Code:      res.Code,
+		RequestID: res.RequestID,
+	}
+	if res.Nearest != nil {
+		body.Nearest = make([]string, len(res.Nearest))
+		for i, val := range res.Nearest {
+			body.Nearest[i] = val
+		}
+	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
+	return body
+}
+
+// NewListInterruptedResponseBody builds the HTTP response body from the result
+// of the "list" endpoint of the "runs" service.
+func NewListInterruptedResponseBody(res *types.Problem) *ListInterruptedResponseBody {
+	body := &ListInterruptedResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
 		Status:    res.Status,
@@ -2970,6 +3250,36 @@ func NewShowInternalResponseBody(res *types.Problem) *ShowInternalResponseBody {
 // of the "show" endpoint of the "runs" service.
 func NewShowUnavailableResponseBody(res *types.Problem) *ShowUnavailableResponseBody {
 	body := &ShowUnavailableResponseBody{
+		Type:      res.Type,
+		Title:     res.Title,
+		Status:    res.Status,
+		Detail:    res.Detail,
+		Code:      res.Code,
+		RequestID: res.RequestID,
+	}
+	if res.Nearest != nil {
+		body.Nearest = make([]string, len(res.Nearest))
+		for i, val := range res.Nearest {
+			body.Nearest[i] = val
+		}
+	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
+	return body
+}
+
+// NewShowInterruptedResponseBody builds the HTTP response body from the result
+// of the "show" endpoint of the "runs" service.
+func NewShowInterruptedResponseBody(res *types.Problem) *ShowInterruptedResponseBody {
+	body := &ShowInterruptedResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
 		Status:    res.Status,
@@ -3326,6 +3636,36 @@ func NewAppendUnavailableResponseBody(res *types.Problem) *AppendUnavailableResp
 	return body
 }
 
+// NewAppendInterruptedResponseBody builds the HTTP response body from the
+// result of the "append" endpoint of the "runs" service.
+func NewAppendInterruptedResponseBody(res *types.Problem) *AppendInterruptedResponseBody {
+	body := &AppendInterruptedResponseBody{
+		Type:      res.Type,
+		Title:     res.Title,
+		Status:    res.Status,
+		Detail:    res.Detail,
+		Code:      res.Code,
+		RequestID: res.RequestID,
+	}
+	if res.Nearest != nil {
+		body.Nearest = make([]string, len(res.Nearest))
+		for i, val := range res.Nearest {
+			body.Nearest[i] = val
+		}
+	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
+	return body
+}
+
 // NewResultUnknownRunResponseBody builds the HTTP response body from the
 // result of the "result" endpoint of the "runs" service.
 func NewResultUnknownRunResponseBody(res *types.Problem) *ResultUnknownRunResponseBody {
@@ -3510,6 +3850,36 @@ func NewResultInternalResponseBody(res *types.Problem) *ResultInternalResponseBo
 // result of the "result" endpoint of the "runs" service.
 func NewResultUnavailableResponseBody(res *types.Problem) *ResultUnavailableResponseBody {
 	body := &ResultUnavailableResponseBody{
+		Type:      res.Type,
+		Title:     res.Title,
+		Status:    res.Status,
+		Detail:    res.Detail,
+		Code:      res.Code,
+		RequestID: res.RequestID,
+	}
+	if res.Nearest != nil {
+		body.Nearest = make([]string, len(res.Nearest))
+		for i, val := range res.Nearest {
+			body.Nearest[i] = val
+		}
+	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
+	return body
+}
+
+// NewResultInterruptedResponseBody builds the HTTP response body from the
+// result of the "result" endpoint of the "runs" service.
+func NewResultInterruptedResponseBody(res *types.Problem) *ResultInterruptedResponseBody {
+	body := &ResultInterruptedResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
 		Status:    res.Status,
@@ -3806,6 +4176,36 @@ func NewAnswerUnavailableResponseBody(res *types.Problem) *AnswerUnavailableResp
 	return body
 }
 
+// NewAnswerInterruptedResponseBody builds the HTTP response body from the
+// result of the "answer" endpoint of the "runs" service.
+func NewAnswerInterruptedResponseBody(res *types.Problem) *AnswerInterruptedResponseBody {
+	body := &AnswerInterruptedResponseBody{
+		Type:      res.Type,
+		Title:     res.Title,
+		Status:    res.Status,
+		Detail:    res.Detail,
+		Code:      res.Code,
+		RequestID: res.RequestID,
+	}
+	if res.Nearest != nil {
+		body.Nearest = make([]string, len(res.Nearest))
+		for i, val := range res.Nearest {
+			body.Nearest[i] = val
+		}
+	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
+	return body
+}
+
 // NewApprovePayloadTooLargeResponseBody builds the HTTP response body from the
 // result of the "approve" endpoint of the "runs" service.
 func NewApprovePayloadTooLargeResponseBody(res *types.Problem) *ApprovePayloadTooLargeResponseBody {
@@ -4076,6 +4476,36 @@ func NewApproveUnavailableResponseBody(res *types.Problem) *ApproveUnavailableRe
 	return body
 }
 
+// NewApproveInterruptedResponseBody builds the HTTP response body from the
+// result of the "approve" endpoint of the "runs" service.
+func NewApproveInterruptedResponseBody(res *types.Problem) *ApproveInterruptedResponseBody {
+	body := &ApproveInterruptedResponseBody{
+		Type:      res.Type,
+		Title:     res.Title,
+		Status:    res.Status,
+		Detail:    res.Detail,
+		Code:      res.Code,
+		RequestID: res.RequestID,
+	}
+	if res.Nearest != nil {
+		body.Nearest = make([]string, len(res.Nearest))
+		for i, val := range res.Nearest {
+			body.Nearest[i] = val
+		}
+	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
+	return body
+}
+
 // NewPauseUnknownRunResponseBody builds the HTTP response body from the result
 // of the "pause" endpoint of the "runs" service.
 func NewPauseUnknownRunResponseBody(res *types.Problem) *PauseUnknownRunResponseBody {
@@ -4230,6 +4660,36 @@ func NewPauseInternalResponseBody(res *types.Problem) *PauseInternalResponseBody
 // result of the "pause" endpoint of the "runs" service.
 func NewPauseUnavailableResponseBody(res *types.Problem) *PauseUnavailableResponseBody {
 	body := &PauseUnavailableResponseBody{
+		Type:      res.Type,
+		Title:     res.Title,
+		Status:    res.Status,
+		Detail:    res.Detail,
+		Code:      res.Code,
+		RequestID: res.RequestID,
+	}
+	if res.Nearest != nil {
+		body.Nearest = make([]string, len(res.Nearest))
+		for i, val := range res.Nearest {
+			body.Nearest[i] = val
+		}
+	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
+	return body
+}
+
+// NewPauseInterruptedResponseBody builds the HTTP response body from the
+// result of the "pause" endpoint of the "runs" service.
+func NewPauseInterruptedResponseBody(res *types.Problem) *PauseInterruptedResponseBody {
+	body := &PauseInterruptedResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
 		Status:    res.Status,
@@ -4436,6 +4896,36 @@ func NewResumeUnavailableResponseBody(res *types.Problem) *ResumeUnavailableResp
 	return body
 }
 
+// NewResumeInterruptedResponseBody builds the HTTP response body from the
+// result of the "resume" endpoint of the "runs" service.
+func NewResumeInterruptedResponseBody(res *types.Problem) *ResumeInterruptedResponseBody {
+	body := &ResumeInterruptedResponseBody{
+		Type:      res.Type,
+		Title:     res.Title,
+		Status:    res.Status,
+		Detail:    res.Detail,
+		Code:      res.Code,
+		RequestID: res.RequestID,
+	}
+	if res.Nearest != nil {
+		body.Nearest = make([]string, len(res.Nearest))
+		for i, val := range res.Nearest {
+			body.Nearest[i] = val
+		}
+	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
+	return body
+}
+
 // NewCancelUnknownRunResponseBody builds the HTTP response body from the
 // result of the "cancel" endpoint of the "runs" service.
 func NewCancelUnknownRunResponseBody(res *types.Problem) *CancelUnknownRunResponseBody {
@@ -4590,6 +5080,36 @@ func NewCancelInternalResponseBody(res *types.Problem) *CancelInternalResponseBo
 // result of the "cancel" endpoint of the "runs" service.
 func NewCancelUnavailableResponseBody(res *types.Problem) *CancelUnavailableResponseBody {
 	body := &CancelUnavailableResponseBody{
+		Type:      res.Type,
+		Title:     res.Title,
+		Status:    res.Status,
+		Detail:    res.Detail,
+		Code:      res.Code,
+		RequestID: res.RequestID,
+	}
+	if res.Nearest != nil {
+		body.Nearest = make([]string, len(res.Nearest))
+		for i, val := range res.Nearest {
+			body.Nearest[i] = val
+		}
+	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
+	return body
+}
+
+// NewCancelInterruptedResponseBody builds the HTTP response body from the
+// result of the "cancel" endpoint of the "runs" service.
+func NewCancelInterruptedResponseBody(res *types.Problem) *CancelInterruptedResponseBody {
+	body := &CancelInterruptedResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
 		Status:    res.Status,

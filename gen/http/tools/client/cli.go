@@ -38,7 +38,7 @@ func BuildCallPayload(toolsCallBody string, toolsCallTool string, toolsCallRun s
 	{
 		err = json.Unmarshal([]byte(toolsCallBody), &body)
 		if err != nil {
-			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "\"UGxhY2VhdCByZXBlbGxlbmR1cyBudWxsYSBzaW1pbGlxdWUgbm9uIGNvbnNlcXVhdHVyIHV0Lg==\"")
+			return nil, fmt.Errorf("invalid JSON for body, \nerror: %s, \nexample of valid JSON:\n%s", err, "\"QXV0IGRlbGVuaXRpIHRlbXBvcmUgZW9zIG5lcXVlIGV0IHF1aXMu\"")
 		}
 	}
 	var tool string

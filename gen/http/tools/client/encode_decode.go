@@ -384,6 +384,7 @@ func EncodeCallRequest(encoder func(*http.Request) goahttp.Encoder) func(*http.R
 //   - "run_full" (type *types.Problem): http.StatusTooManyRequests
 //   - "too_many_calls" (type *types.Problem): http.StatusTooManyRequests
 //   - "unavailable" (type *types.Problem): http.StatusServiceUnavailable
+//   - "interrupted" (type *types.Problem): http.StatusServiceUnavailable
 //   - "forbidden" (type *types.Problem): http.StatusForbidden
 //   - "internal" (type *types.Problem): http.StatusInternalServerError
 //   - error: internal error
@@ -693,36 +694,74 @@ func DecodeCallResponse(decoder func(*http.Response) goahttp.Decoder, restoreBod
 				return nil, goahttp.ErrInvalidResponse("tools", "call", resp.StatusCode, string(body))
 			}
 		case http.StatusServiceUnavailable:
-			var (
-				body CallUnavailableResponseBody
-				err  error
-			)
-			err = decoder(resp).Decode(&body)
-			if err != nil {
-				return nil, goahttp.ErrDecodingError("tools", "call", err)
-			}
-			err = ValidateCallUnavailableResponseBody(&body)
-			if err != nil {
-				return nil, goahttp.ErrValidationError("tools", "call", err)
-			}
-			var (
-				retryAfter *int
-			)
-			{
-				retryAfterRaw := resp.Header.Get("Retry-After")
-				if retryAfterRaw != "" {
-					v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
-					if err2 != nil {
-						err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
-					}
-					pv := int(v)
-					retryAfter = &pv
+			en := resp.Header.Get("goa-error")
+			switch en {
+			case "unavailable":
+				var (
+					body CallUnavailableResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("tools", "call", err)
 				}
+				err = ValidateCallUnavailableResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("tools", "call", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("tools", "call", err)
+				}
+				return nil, NewCallUnavailable(&body, retryAfter)
+			case "interrupted":
+				var (
+					body CallInterruptedResponseBody
+					err  error
+				)
+				err = decoder(resp).Decode(&body)
+				if err != nil {
+					return nil, goahttp.ErrDecodingError("tools", "call", err)
+				}
+				err = ValidateCallInterruptedResponseBody(&body)
+				if err != nil {
+					return nil, goahttp.ErrValidationError("tools", "call", err)
+				}
+				var (
+					retryAfter *int
+				)
+				{
+					retryAfterRaw := resp.Header.Get("Retry-After")
+					if retryAfterRaw != "" {
+						v, err2 := strconv.ParseInt(retryAfterRaw, 10, strconv.IntSize)
+						if err2 != nil {
+							err = goa.MergeErrors(err, goa.InvalidFieldTypeError("retry_after", retryAfterRaw, "integer"))
+						}
+						pv := int(v)
+						retryAfter = &pv
+					}
+				}
+				if err != nil {
+					return nil, goahttp.ErrValidationError("tools", "call", err)
+				}
+				return nil, NewCallInterrupted(&body, retryAfter)
+			default:
+				body, _ := io.ReadAll(resp.Body)
+				return nil, goahttp.ErrInvalidResponse("tools", "call", resp.StatusCode, string(body))
 			}
-			if err != nil {
-				return nil, goahttp.ErrValidationError("tools", "call", err)
-			}
-			return nil, NewCallUnavailable(&body, retryAfter)
 		case http.StatusForbidden:
 			var (
 				body CallForbiddenResponseBody

@@ -354,6 +354,28 @@ type CallUnavailableResponseBody struct {
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
 
+// CallInterruptedResponseBody is the type of the "tools" service "call"
+// endpoint HTTP response body for the "interrupted" error.
+type CallInterruptedResponseBody struct {
+	// Identifies the kind of problem
+	Type *string `form:"type,omitempty" json:"type,omitempty" xml:"type,omitempty"`
+	// The kind of problem in words; the same for each of its kind
+	Title *string `form:"title,omitempty" json:"title,omitempty" xml:"title,omitempty"`
+	// HTTP status
+	Status *int `form:"status,omitempty" json:"status,omitempty" xml:"status,omitempty"`
+	// What is wrong with this request, and what to do
+	Detail *string `form:"detail,omitempty" json:"detail,omitempty" xml:"detail,omitempty"`
+	// The kind of problem as a word
+	Code *string `form:"code,omitempty" json:"code,omitempty" xml:"code,omitempty"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
 // CallForbiddenResponseBody is the type of the "tools" service "call" endpoint
 // HTTP response body for the "forbidden" error.
 type CallForbiddenResponseBody struct {
@@ -1354,6 +1376,37 @@ func NewCallUnavailable(body *CallUnavailableResponseBody, retryAfter *int) *typ
 	return v
 }
 
+// NewCallInterrupted builds a tools service call endpoint interrupted error.
+func NewCallInterrupted(body *CallInterruptedResponseBody, retryAfter *int) *types.Problem {
+	v := &types.Problem{
+		Type:      *body.Type,
+		Title:     *body.Title,
+		Status:    *body.Status,
+		Detail:    *body.Detail,
+		Code:      *body.Code,
+		RequestID: body.RequestID,
+	}
+	if body.Nearest != nil {
+		v.Nearest = make([]string, len(body.Nearest))
+		for i, val := range body.Nearest {
+			v.Nearest[i] = val
+		}
+	}
+	if body.Issues != nil {
+		v.Issues = make([]*types.Issue, len(body.Issues))
+		for i, val := range body.Issues {
+			if val == nil {
+				v.Issues[i] = nil
+				continue
+			}
+			v.Issues[i] = unmarshalIssueResponseBodyToTypesIssue(val)
+		}
+	}
+	v.RetryAfter = retryAfter
+
+	return v
+}
+
 // NewCallForbidden builds a tools service call endpoint forbidden error.
 func NewCallForbidden(body *CallForbiddenResponseBody, retryAfter *int) *types.Problem {
 	v := &types.Problem{
@@ -1965,6 +2018,34 @@ func ValidateCallTooManyCallsResponseBody(body *CallTooManyCallsResponseBody) (e
 // ValidateCallUnavailableResponseBody runs the validations defined on
 // call_unavailable_response_body
 func ValidateCallUnavailableResponseBody(body *CallUnavailableResponseBody) (err error) {
+	if body.Type == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
+	}
+	if body.Title == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("title", "body"))
+	}
+	if body.Status == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("status", "body"))
+	}
+	if body.Detail == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("detail", "body"))
+	}
+	if body.Code == nil {
+		err = goa.MergeErrors(err, goa.MissingFieldError("code", "body"))
+	}
+	for _, e := range body.Issues {
+		if e != nil {
+			if err2 := ValidateIssueResponseBody(e); err2 != nil {
+				err = goa.MergeErrors(err, err2)
+			}
+		}
+	}
+	return
+}
+
+// ValidateCallInterruptedResponseBody runs the validations defined on
+// call_interrupted_response_body
+func ValidateCallInterruptedResponseBody(body *CallInterruptedResponseBody) (err error) {
 	if body.Type == nil {
 		err = goa.MergeErrors(err, goa.MissingFieldError("type", "body"))
 	}

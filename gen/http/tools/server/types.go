@@ -352,6 +352,28 @@ type CallUnavailableResponseBody struct {
 	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
 }
 
+// CallInterruptedResponseBody is the type of the "tools" service "call"
+// endpoint HTTP response body for the "interrupted" error.
+type CallInterruptedResponseBody struct {
+	// Identifies the kind of problem
+	Type string `form:"type" json:"type" xml:"type"`
+	// The kind of problem in words; the same for each of its kind
+	Title string `form:"title" json:"title" xml:"title"`
+	// HTTP status
+	Status int `form:"status" json:"status" xml:"status"`
+	// What is wrong with this request, and what to do
+	Detail string `form:"detail" json:"detail" xml:"detail"`
+	// The kind of problem as a word
+	Code string `form:"code" json:"code" xml:"code"`
+	// Known names that are near to the one given, nearest first
+	Nearest []string `form:"nearest,omitempty" json:"nearest,omitempty" xml:"nearest,omitempty"`
+	// What is wrong with the body, all of it; paths are RFC 6901 pointers into the
+	// body
+	Issues []*IssueResponseBody `form:"issues,omitempty" json:"issues,omitempty" xml:"issues,omitempty"`
+	// Names the request in the log of toolsvc
+	RequestID *string `form:"request_id,omitempty" json:"request_id,omitempty" xml:"request_id,omitempty"`
+}
+
 // CallForbiddenResponseBody is the type of the "tools" service "call" endpoint
 // HTTP response body for the "forbidden" error.
 type CallForbiddenResponseBody struct {
@@ -1302,6 +1324,36 @@ func NewCallTooManyCallsResponseBody(res *types.Problem) *CallTooManyCallsRespon
 // of the "call" endpoint of the "tools" service.
 func NewCallUnavailableResponseBody(res *types.Problem) *CallUnavailableResponseBody {
 	body := &CallUnavailableResponseBody{
+		Type:      res.Type,
+		Title:     res.Title,
+		Status:    res.Status,
+		Detail:    res.Detail,
+		Code:      res.Code,
+		RequestID: res.RequestID,
+	}
+	if res.Nearest != nil {
+		body.Nearest = make([]string, len(res.Nearest))
+		for i, val := range res.Nearest {
+			body.Nearest[i] = val
+		}
+	}
+	if res.Issues != nil {
+		body.Issues = make([]*IssueResponseBody, len(res.Issues))
+		for i, val := range res.Issues {
+			if val == nil {
+				body.Issues[i] = nil
+				continue
+			}
+			body.Issues[i] = marshalTypesIssueToIssueResponseBody(val)
+		}
+	}
+	return body
+}
+
+// NewCallInterruptedResponseBody builds the HTTP response body from the result
+// of the "call" endpoint of the "tools" service.
+func NewCallInterruptedResponseBody(res *types.Problem) *CallInterruptedResponseBody {
+	body := &CallInterruptedResponseBody{
 		Type:      res.Type,
 		Title:     res.Title,
 		Status:    res.Status,
