@@ -16,6 +16,9 @@ import (
 // changeCutOff is the version from which an attempt that was cut off, though nobody cancelled its run, is looked for.
 const changeCutOff = "attempts-cut-off"
 
+// changeGone is the version from which an attempt whose tab or browser died is made again by the same source.
+const changeGone = "attempts-gone"
+
 // attempts makes attempts until the healing decision ends them, and leaves their reports and the decision in c.
 func (r *run) attempts(ctx workflow.Context, c *Conclusion, number int) error {
 	s := c.Step
@@ -34,7 +37,7 @@ func (r *run) attempts(ctx workflow.Context, c *Conclusion, number int) error {
 			c.Step.Concealed = rep.Secrets
 		}
 		reports := append(slices.Clone(c.Reports), rep)
-		sit := r.situation(s, reports, lost)
+		sit := r.situation(ctx, s, reports, lost)
 		sit.Waits, sit.Asked = c.Waits, asked
 		c.Decision = Decide(sit)
 		if r.cancelled[s.CallID] && c.Decision.Action != ActionDone {
@@ -68,7 +71,7 @@ func (r *run) attempts(ctx workflow.Context, c *Conclusion, number int) error {
 				c.Waits++ // so that its dispatches have records of their own
 				continue
 			}
-			sit = r.situation(s, reports, lost)
+			sit = r.situation(ctx, s, reports, lost)
 			sit.Vouched = true // for this one decision
 			c.Decision = Decide(sit)
 		}
@@ -135,7 +138,7 @@ func (r *run) askAbout(ctx workflow.Context, c *Conclusion, number int, plan too
 	return false, nil
 }
 
-func (r *run) situation(s Step, reports []Report, lost int) Situation {
+func (r *run) situation(ctx workflow.Context, s Step, reports []Report, lost int) Situation {
 	sit := Situation{Class: s.Class, Sources: s.Sources, Lost: lost, Healing: !r.in.NoHealing, Ask: r.in.Policy.Ask, Seed: s.CallID,
 		RetryAfter: time.Duration(reports[len(reports)-1].RetryAfterMS) * time.Millisecond,
 		WaitLeft:   r.in.Policy.Waits() - time.Duration(r.state.WaitedMS)*time.Millisecond}
@@ -147,6 +150,9 @@ func (r *run) situation(s Step, reports []Report, lost int) Situation {
 	}
 	for _, rep := range reports {
 		sit.Attempts = append(sit.Attempts, rep.Record)
+	}
+	if gone(reports[len(reports)-1].Record.Failure) {
+		sit.Rebuilt = workflow.GetVersion(ctx, changeGone, workflow.DefaultVersion, 1) > workflow.DefaultVersion
 	}
 	if v := reports[len(reports)-1].Verification; v != nil && reports[len(reports)-1].Record.Failure == "" {
 		sit.Verdict = v.Verdict

@@ -62,6 +62,8 @@ type Situation struct {
 	Most int
 	// Learns is true when whoever acts is told what failed, so that the same source may do better the next time: an agent.
 	Learns bool
+	// Rebuilt is true when a tab or a browser that died is made anew for the next attempt, so that its source has not failed.
+	Rebuilt bool
 	// Seed makes the jitter of waits: the same for one call, different between calls.
 	Seed string
 }
@@ -91,6 +93,7 @@ type Decision struct {
 //  5. A failure that another source cannot mend (disabled, covered, ambiguous, …) stops the step at once.
 //  6. Nothing was dispatched, or the effect is proven none, or it is rolled back: another source is tried.
 //  7. The effect stands or is unknown: another source is tried only if the tool may be repeated by design.
+//     Where the tab or the browser died, it is the same source once more, in a new one.
 //  8. An irreversible call that was dispatched is never dispatched again, whatever is proven: that needs another approval, or a person
 //     who says that it had no effect.
 //     An agent whose answer cannot be read is asked for the answer alone: that dispatches nothing, so it is allowed after any effect.
@@ -145,8 +148,11 @@ func Decide(s Situation) Decision {
 	if len(s.Attempts) >= MaxAttempts || s.Most > 0 && len(s.Attempts) >= s.Most {
 		return stop(s, "no attempts are left")
 	}
+	if gone(last.Failure) && s.Rebuilt && s.tried(last.Source) == 1 {
+		return retry(s, last.Source, last.Input, "the tab is made anew, and the source has not failed")
+	}
 	for _, src := range s.Sources {
-		if !slices.ContainsFunc(s.Attempts, func(a tool.AttemptRecord) bool { return a.Source == src }) {
+		if s.tried(src) == 0 {
 			return retry(s, src, nextInput(last), "another source may do better")
 		}
 	}
@@ -158,6 +164,20 @@ func Decide(s Situation) Decision {
 	}
 	return stop(s, "every source was tried")
 }
+
+// tried is how many attempts were made by a source.
+func (s *Situation) tried(src tool.Source) int {
+	n := 0
+	for _, a := range s.Attempts {
+		if a.Source == src {
+			n++
+		}
+	}
+	return n
+}
+
+// gone reports a failure of where the action takes place, not of how it was looked for.
+func gone(f tool.Failure) bool { return f == tool.FrameGone || f == tool.BrowserCrashed }
 
 // maxWaits bounds the waits of one step, and maxAsked the questions about one step's attempts.
 const (

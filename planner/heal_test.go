@@ -28,6 +28,7 @@ func TestDecide(t *testing.T) {
 		verdict  tool.Verdict
 		lost     int
 		off      bool
+		older    bool
 		want     Action
 		source   tool.Source
 		input    tool.Input
@@ -52,7 +53,17 @@ func TestDecide(t *testing.T) {
 		{name: "one source is unavailable", attempts: attempts{at("ax", "target_not_found"), at("cdp", "tool_unavailable")},
 			want: ActionRetry, source: "vision", input: "mouse", number: 3},
 		{name: "timed out before the dispatch", attempts: attempts{at("ax", "timeout")}, want: ActionRetry, source: "cdp", input: "mouse", number: 2},
-		{name: "the tab died before the dispatch", attempts: attempts{at("ax", "frame_gone")}, want: ActionRetry, source: "cdp", input: "mouse", number: 2},
+		{name: "the tab died before the dispatch", attempts: attempts{at("ax", "frame_gone")}, want: ActionRetry, source: "ax", input: "mouse", number: 2},
+		{name: "the tab died before the dispatch, of a run that began earlier", older: true, attempts: attempts{at("ax", "frame_gone")},
+			want: ActionRetry, source: "cdp", input: "mouse", number: 2},
+		{name: "the tab died again", attempts: attempts{at("ax", "frame_gone"), at("ax", "browser_crashed")}, want: ActionRetry, source: "cdp", input: "mouse", number: 3},
+		{name: "the browser died, one source", sources: []tool.Source{"system"}, attempts: attempts{at("system", "browser_crashed")},
+			want: ActionRetry, source: "system", input: "mouse", number: 2},
+		{name: "the browser died again, one source", sources: []tool.Source{"system"}, attempts: attempts{at("system", "browser_crashed"), at("system", "browser_crashed")},
+			want: ActionStop, failure: "browser_crashed"},
+		{name: "the browser died after the dispatch", attempts: attempts{sent("ax", "browser_crashed", "unknown")}, want: ActionStop, failure: "browser_crashed"},
+		{name: "the browser died after the dispatch, idempotent", class: tool.Idempotent, sources: []tool.Source{"system"},
+			attempts: attempts{sent("system", "browser_crashed", "unknown")}, want: ActionRetry, source: "system", input: "mouse", number: 2},
 
 		{name: "ambiguous", attempts: attempts{at("ax", "ambiguous_target")}, want: ActionStop, failure: "ambiguous_target"},
 		{name: "covered", attempts: attempts{at("ax", "covered")}, want: ActionStop, failure: "covered"},
@@ -128,7 +139,7 @@ func TestDecide(t *testing.T) {
 			if c.sources == nil {
 				c.sources = all
 			}
-			got := Decide(Situation{Class: c.class, Sources: c.sources, Attempts: c.attempts, Verdict: c.verdict, Lost: c.lost, Healing: !c.off})
+			got := Decide(Situation{Class: c.class, Sources: c.sources, Attempts: c.attempts, Verdict: c.verdict, Lost: c.lost, Healing: !c.off, Rebuilt: !c.older})
 			if got.Action != c.want || got.Failure != c.failure || got.Next.Source != c.source || got.Next.Input != c.input || got.Next.Number != c.number {
 				t.Errorf("got %+v, want %s %s %s %d %s", got, c.want, c.source, c.input, c.number, c.failure)
 			}
@@ -147,7 +158,7 @@ func TestDecideNeverRepeatsABlindEffect(t *testing.T) {
 					for _, back := range []bool{false, true} {
 						for _, v := range []tool.Verdict{"", tool.VerdictFailure, tool.VerdictUncertain, tool.VerdictSuccess} {
 							a := tool.AttemptRecord{Number: 1, Source: tool.SourceAX, Phase: phase, Effect: effect, Failure: f, RolledBack: back}
-							d := Decide(Situation{Class: class, Sources: []tool.Source{"ax", "cdp"}, Attempts: []tool.AttemptRecord{a}, Verdict: v, Lost: 1, Healing: true})
+							d := Decide(Situation{Class: class, Sources: []tool.Source{"ax", "cdp"}, Attempts: []tool.AttemptRecord{a}, Verdict: v, Lost: 1, Healing: true, Rebuilt: true})
 							blind := phase.Dispatched() && effect != tool.EffectNone && !back && !class.Repeatable() ||
 								class == tool.Irreversible && phase.Dispatched()
 							if d.Action == ActionRetry && blind {

@@ -287,6 +287,25 @@ func TestRunLooksAfterATimeout(t *testing.T) {
 	}
 }
 
+// A tool with one source is tried once more when its tab or browser died before anything was done in it.
+func TestRunTriesADeadTabAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(in AttemptInput) (Report, error) {
+		if in.Plan.Number == 2 {
+			return verified(in), nil
+		}
+		rec := in.record()
+		rec.Phase, rec.Effect, rec.Failure, rec.Message = tool.PhaseStarted, tool.EffectNone, tool.BrowserCrashed, "the browser ended"
+		return Report{Record: rec}, nil
+	}, nil)
+	s := step("a", tool.Reversible)
+	s.Sources = []tool.Source{tool.SourceSystem}
+	w.ExecuteWorkflow(Run, script(s))
+	if res := w.state(t).Steps[0].Result; !res.OK() || len(w.attempts) != 2 || w.attempts[1].Plan.Source != tool.SourceSystem {
+		t.Errorf("%d attempts, %+v", len(w.attempts), res)
+	}
+}
+
 func TestRunExpectsAFailure(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
