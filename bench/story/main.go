@@ -150,7 +150,7 @@ func views(s *server, runID string) []view {
 	step := fmt.Sprintf(`document.querySelector('#step-%d')`, listen)
 	workflow := s.temporal + "/namespaces/default/workflows/" + runID
 	return []view{
-		{name: "run-page", url: s.page + "runs/" + runID, size: pagetest.Wide, shown: step + ` && document.querySelectorAll('.steps > li').length >= 12`},
+		{name: "run-page", url: s.page + "runs/" + runID, size: pagetest.Wide, shown: step + ` && document.querySelectorAll('.step').length >= 12`},
 		{name: "run-healed-step", url: s.page + "runs/" + runID, size: pagetest.Wide, ready: step + `.querySelector('summary').click(); setInterval(() => { const s = ` + step + `.querySelector('.shots'); if (s) s.scrollIntoView({ block: 'center' }) }, 100)`,
 			shown: step + ` && ` + step + `.querySelector('.mark-point')`},
 		{name: "run-temporal", url: workflow, size: pagetest.View{Width: 1500, Height: 1100}, shown: `document.body.innerText.includes('step 3/12, attempt 3/3')`},

@@ -46,7 +46,7 @@ func TestScreenshots(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := sit(t, w, "/runs/"+pagetest.SceneRun, pagetest.Wide)
-	s.until(`document.querySelectorAll('.steps > li').length === 6`)
+	s.until(`document.querySelectorAll('.step').length === 6`)
 	s.click(`document.querySelector('#step-2 summary')`)
 	s.until(`document.querySelector('#step-2 .mark-point') && document.querySelector('#step-2 .mark-box')`)
 	got := value[[]float64](s, `(() => {
@@ -236,7 +236,7 @@ func TestKeyboard(t *testing.T) {
 	if got := value[string](s, `document.activeElement.id`); got != "skip" {
 		t.Fatalf("the first stop is %q, not the link to the content", got)
 	}
-	const name = `(() => { const e = document.activeElement; return e.dataset.control || e.id.replace(/-\d+$/, '') || (e.matches('summary') && e.closest('.step') ? e.closest('li').id : '') || e.className || e.tagName })()`
+	const name = `(() => { const e = document.activeElement; return e.dataset.control || e.id.replace(/-\d+$/, '') || (e.matches('summary') && e.closest('.step') ? e.closest('[role=listitem]').id : '') || e.className || e.tagName })()`
 	last, at := "", map[string]int{}
 	for i := range 80 {
 		if got := value[string](s, name); got != last {

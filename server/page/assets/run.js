@@ -10,6 +10,8 @@ import { problem } from './problem.js';
 import * as api from './api.js';
 
 const calm = 300; // milliseconds after an event before the state is asked for
+const rest = 2000; // the same after an event that says all that is shown at once
+const block = 20; // steps that are laid out together or, out of sight, not at all: the browser asks in every frame which ones are in sight
 const slice = 8; // milliseconds of work in one frame: a run may have a thousand steps
 
 const frame = () => new Promise((done) => { if (document.hidden) setTimeout(done); else requestAnimationFrame(done); });
@@ -28,7 +30,7 @@ function mended(s) {
 
 export class RunPage {
   #run; #state = null; #steps = []; #byCall = new Map(); #asked = new Map(); #results = new Map();
-  #narration = new Narration(); #now = new Now(); #stream = null; #due = 0; #loading = false; #again = false; #cost = calm; #wait = 1000; #link = null;
+  #narration = new Narration(); #now = new Now(); #stream = null; #due = 0; #at = 0; #loading = false; #again = false; #cost = calm; #wait = 1000; #link = null;
   #listed = new Map();
   #head; #facts; #controls; #message; #questions; #list; #healing; #connection; #stepsTitle; #answer;
 
@@ -42,7 +44,7 @@ export class RunPage {
     this.#questions = h('section', { class: 'asks', 'aria-labelledby': 'asks-title', hidden: true }, h('h2', { id: 'asks-title', tabindex: '-1' }, t('asks.title')));
     this.#answer = h('section', { class: 'answer', hidden: true });
     this.#healing = h('section', { class: 'healing', hidden: true });
-    this.#list = h('ol', { class: 'steps' });
+    this.#list = h('div', { class: 'steps', role: 'list' });
     this.#stepsTitle = h('h2', { id: 'steps-title', tabindex: '-1' }, t('steps.title'));
     fill(main, h('div', { class: 'run-head' }, h('p', { class: 'back' }, h('a', { href: '/' }, '← ', t('runs.title'))), this.#head, this.#facts, h('div', { class: 'bar' }, this.#controls, this.#connection)),
       this.#message, this.#now.element, this.#questions,
@@ -82,37 +84,53 @@ export class RunPage {
   }
 
   // soon asks for the state, once for all that happens in the meantime.
-  #soon() {
-    if (this.#due) return;
+  #soon(wait = 0) {
+    const at = performance.now() + Math.max(wait, this.#cost);
+    if (this.#due && this.#at <= at) return;
+    clearTimeout(this.#due);
+    this.#at = at;
     this.#due = setTimeout(() => {
       this.#due = 0;
       this.#load();
-    }, this.#cost);
+    }, at - performance.now());
   }
 
   #take(events) {
     const said = [];
-    let stale = false;
-    let ended = false;
+    let stale = false; // something happened that the events do not tell
+    let news = false;
     for (const { kind, data: d } of events) {
       if (kind === 'narration') {
         said.push(d);
         if (d.step > this.#steps.length) stale = true;
-        const step = this.#steps[d.step - 1];
-        if (step && !step.result) step.doing(d.text, this.#state.language);
+        news = this.#begun(d) || news;
+        continue;
+      }
+      if (kind === 'tool_result' && this.#ended(d)) {
+        news = true;
         continue;
       }
       stale = true;
-      if (kind === 'tool_result') ended = this.#ended(d) || ended;
-      else if (kind === 'run') this.#outcome(d.outcome);
+      if (kind === 'run') this.#outcome(d.outcome);
       else if (d.how) this.#closed(d.question?.id);
     }
     if (said.length) {
       this.#narration.append(said);
       this.#now.show(said.at(-1), this.#state.language);
     }
-    if (ended) this.#sum();
+    if (news) this.#sum();
     if (stale) this.#soon();
+    else if (news) this.#soon(rest);
+  }
+
+  // begun shows what a step is busy with, and reports whether it was not under way before.
+  #begun(said) {
+    const step = this.#steps[said.step - 1];
+    if (!step || step.result) return false;
+    const waited = step.step.status === 'queued';
+    if (waited) step.update({ ...step.step, status: 'running' }, this.#state.language);
+    step.doing(said.text, this.#state.language);
+    return waited;
   }
 
   // ended shows the result of a step, and reports whether that is news.
@@ -151,7 +169,8 @@ export class RunPage {
       if (!step) {
         step = new Step(i + 1);
         this.#steps.push(step);
-        this.#list.append(step.element);
+        if (i % block === 0) this.#list.append(h('div', { class: 'block', role: 'none' }));
+        this.#list.lastChild.append(step.element);
       }
       this.#byCall.set(st.call_id, step);
       const kept = this.#results.get(st.call_id);

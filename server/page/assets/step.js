@@ -26,7 +26,7 @@ export class Step {
     this.#summary = h('summary', {});
     this.#body = h('div', { class: 'body' });
     this.details = h('details', { class: 'step' }, this.#summary, this.#body);
-    this.element = h('li', { id: `step-${number}`, value: number }, this.details);
+    this.element = h('div', { class: 'place', id: `step-${number}`, role: 'listitem' }, this.details);
     this.details.addEventListener('toggle', () => this.#fill());
   }
 

@@ -51,7 +51,7 @@ class Sums {
 // WindowedList shows items in a box that scrolls. make(item) makes the row of an item; estimate is the height of one that was not seen yet.
 // While the end is in sight, the list follows what is appended.
 export class WindowedList {
-  #make; #estimate; #box; #list; #items = []; #heights = new Sums(); #rows = new Map(); #due = false; #width = 0; #following = true; #onfollow;
+  #make; #estimate; #box; #list; #items = []; #heights = new Sums(); #rows = new Map(); #due = false; #width = 0; #height = 0; #following = true; #onfollow;
 
   constructor(box, make, { estimate = 32, label, lang, onfollow } = {}) {
     this.#box = box;
@@ -110,6 +110,7 @@ export class WindowedList {
   }
 
   #resized() {
+    this.#height = this.#box.clientHeight; // remembered, because to ask for it amid changes lays out the whole page
     if (this.#box.clientWidth !== this.#width) {
       this.#width = this.#box.clientWidth;
       if (this.#rows.size) this.refresh();
@@ -132,9 +133,9 @@ export class WindowedList {
     const total = () => this.#heights.before(n);
     // Measuring changes the places, which may bring further rows into sight: a few rounds are enough.
     for (let round = 0; round < 4; round += 1) {
-      const top = this.#following ? Math.max(0, total() - box.clientHeight) : box.scrollTop;
+      const top = this.#following ? Math.max(0, total() - this.#height) : box.scrollTop;
       const from = this.#heights.find(Math.max(0, top - spare));
-      const to = Math.min(n, this.#heights.find(top + box.clientHeight + spare) + 1);
+      const to = Math.min(n, this.#heights.find(top + this.#height + spare) + 1);
       for (const [i, e] of this.#rows) {
         if ((i < from || i >= to) && !e.contains(document.activeElement)) {
           e.remove();
@@ -162,7 +163,7 @@ export class WindowedList {
       }
       this.#list.style.height = `${total()}px`;
       for (const [i, e] of this.#rows) e.style.transform = `translateY(${this.#heights.before(i)}px)`;
-      if (this.#following) box.scrollTop = box.scrollHeight;
+      if (this.#following) box.scrollTop = total(); // or as far as there is
       else if (changed) box.scrollTop = this.#heights.before(anchor) + within;
       if (!changed) break;
     }

@@ -95,7 +95,7 @@ func opened(n int) func(*pagetest.Tab) error {
 }
 
 func settled(t *pagetest.Tab) error {
-	return t.Until(`document.querySelectorAll('.ask').length === 2 && document.querySelectorAll('.steps > li').length === 6 && document.querySelector('.connection.is-live') && document.querySelector('.now .text').textContent`)
+	return t.Until(`document.querySelectorAll('.ask').length === 2 && document.querySelectorAll('.step').length === 6 && document.querySelector('.connection.is-live') && document.querySelector('.now .text').textContent`)
 }
 
 // chosen are the pictures of the documentation.
