@@ -400,7 +400,7 @@ var _ = Toolset("browser", func() {
 		})
 		Effect(Idempotent)
 		Sources(AX, CDP)
-		Postcondition("option_selected", `args.values.all(v, v in target.selected || v in target.selected_labels)`, "the options are selected")
+		Postcondition("option_selected", `target.entered || args.values.all(v, v in target.selected || v in target.selected_labels)`, "the options are selected")
 		Postcondition("no_new_error", `page.errors.all(e, e in before.page.errors)`, "no error appeared")
 		TimeLimit("30s")
 		Ask("Which option of which list?")

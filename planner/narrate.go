@@ -238,3 +238,6 @@ func (s *State) Rows() []narration.Row {
 	}
 	return rows
 }
+
+// LastWordsKey is the key of the event with which a call's narration ends.
+func LastWordsKey(callID string) string { return key(callID, 0, "end") }

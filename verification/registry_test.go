@@ -2,6 +2,7 @@ package verification_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"toolsvc/gen/toolsets"
@@ -43,5 +44,21 @@ func TestDesignCompiles(t *testing.T) {
 			}
 			t.Logf("%s, needs %+v", class, conditions.Needs())
 		})
+	}
+}
+
+// Options that were written in other letters are selected when the page says so; without its word only what is called alike counts.
+func TestSelectedInOtherLetters(t *testing.T) {
+	t.Parallel()
+	spec := toolsets.Registry().Lookup("browser.select")
+	for _, entered := range []bool{true, false} {
+		c, issues := verification.Compile(spec, json.RawMessage(`{"target":{"name":"Color"},"values":["green"]}`), nil)
+		if issues != nil {
+			t.Fatal(issues)
+		}
+		seen := evidence(t, fmt.Sprintf(`{"values":{"target":{"entered":%t,"selected":["Green"],"selected_labels":["Green"]},"page":{"errors":[]}}}`, entered))
+		if got := c.Judge(seen, seen, json.RawMessage(`{}`)).Checks[0]; got.Passed != entered {
+			t.Errorf("%+v", got)
+		}
 	}
 }

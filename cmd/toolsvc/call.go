@@ -7,9 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"time"
 
+	"toolsvc/narration/terminal"
 	"toolsvc/planner"
 	"toolsvc/stack"
+	"toolsvc/store"
 	"toolsvc/tool"
 )
 
@@ -60,14 +64,75 @@ func (c *callCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if req.RunID == "" {
 		req.RunID = tool.NewRunID()
 	}
-	watching, stop := context.WithCancel(ctx)
-	defer stop()
-	go narrate(watching, std.err, s.Store, req.RunID)
-	res, err := s.Service.CallIn(ctx, req, common.lang(nil), c.InRun == "")
+	told, err := narrateCall(ctx, std.err, s.Store, req, c.InRun == "")
 	if err != nil {
 		return &exit{exitInfrastructure, err}
 	}
+	res, err := s.Service.CallIn(ctx, req, common.lang(nil), c.InRun == "")
+	if err != nil {
+		told(0)
+		return &exit{exitInfrastructure, err}
+	}
+	if res.Status == tool.StatusNeedsInput {
+		told(0) // what is asked is printed with the result
+	} else {
+		told(lastWords)
+	}
 	return printResult(std, res)
+}
+
+// lastWords is how long the end of a call's narration is waited for, once its result is there: events are stored a moment after it.
+const lastWords = 2 * time.Second
+
+// narrateCall prints the narration of one call as it comes: not what the run told before, nor what its other calls tell. In a run of its own the
+// run's words belong to it. What it returns waits for the call's last words, that long at the most, and ends the printing.
+func narrateCall(ctx context.Context, w io.Writer, events *store.Store, req tool.Request, alone bool) (told func(time.Duration), err error) {
+	after := int64(0)
+	for !alone { // what is there already was told by the calls before
+		page, err := events.Events(ctx, req.RunID, after, store.MaxPage)
+		if err != nil {
+			return nil, err
+		}
+		if len(page) > 0 {
+			after = page[len(page)-1].ID
+		}
+		if len(page) < store.MaxPage {
+			break
+		}
+	}
+	ctx, stop := context.WithCancel(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		if alone {
+			narrate(ctx, w, events, req.RunID)
+			return
+		}
+		out := terminal.New(w)
+		for e, err := range events.Watch(ctx, req.RunID, after) {
+			switch {
+			case err != nil && ctx.Err() == nil:
+				fmt.Fprintln(w, "toolsvc: the narration ended:", err)
+				return
+			case err != nil:
+				return
+			case e.Kind != store.KindNarration || !strings.HasPrefix(e.Key, req.CallID+"/"):
+			case out.Event(e.Data) != nil: // nobody reads any more
+				return
+			case e.Key == planner.LastWordsKey(req.CallID):
+				return
+			}
+		}
+	}()
+	return func(patience time.Duration) {
+		select {
+		case <-over:
+		case <-time.After(patience):
+		case <-ctx.Done():
+		}
+		stop()
+		<-over
+	}, nil
 }
 
 func (c *callCmd) request(payload []byte) (tool.Request, error) {

@@ -26,12 +26,14 @@ func TestQuestionOutlivesTheServer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	dir, session, runID := t.TempDir(), tool.NewRunID(), tool.NewRunID()
+	said := "" // to standard error, by the latest command
 	toolsvc := func(want int, args ...string) (stdout []byte) {
 		t.Helper()
 		cmd := program(ctx, t, dir, args...)
 		var out, diag bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &diag
 		err := cmd.Run()
+		said = diag.String()
 		status := 0
 		if ee := new(exec.ExitError); errors.As(err, &ee) {
 			status = ee.ExitCode()
@@ -53,6 +55,10 @@ func TestQuestionOutlivesTheServer(t *testing.T) {
 
 	server := startServer(ctx, t, dir)
 	toolsvc(0, "call", "browser.navigate", `{"url":"`+site.URL+`/c/order?mode=normal&session=`+session+`"}`, "--run", runID, "--repair", "person")
+	toolsvc(0, "call", "browser.read", `{}`, "--run", runID, "--repair", "person")
+	if !strings.Contains(said, "Verified: Read the page") || strings.Contains(said, "Open 127.0.0.1") { // its own narration to the end, and no other call's
+		t.Errorf("a call in a run narrates\n%s", said)
+	}
 	asked := result(toolsvc(exitWaiting, "call", "browser.click", `{"target":{"role":"button"},"expect":["page.text.contains(\"placed\")"]}`, "--run", runID, "--repair", "person"))
 	if asked.Status != tool.StatusNeedsInput || asked.Question == nil || asked.Question.Kind != tool.AskArguments {
 		t.Fatalf("the call came to %+v", asked)

@@ -32,6 +32,10 @@ func TestConsole(t *testing.T) {
 	if got := said(map[string]any{"level": "debug", "limit": 2}); !strings.HasPrefix(got, "warning: old") {
 		t.Errorf("%q", got)
 	}
+	p.truth("setTimeout(() => { throw new Error('too late') })")
+	p.truthOf("an error that nobody caught is told", func() bool {
+		return strings.Contains(said(map[string]any{"level": "error"}), "error: Uncaught Error: too late\n")
+	})
 	p.do("reload", map[string]any{}).must(t, tool.EffectConfirmed)
 	if got := said(map[string]any{}); strings.Contains(got, "could not save") {
 		t.Errorf("of the document before: %q", got)

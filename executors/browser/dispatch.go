@@ -618,6 +618,8 @@ func (a *attempt) check(ctx context.Context) error {
 	}
 	want := a.act.kind == kindCheck
 	switch {
+	case t.Exists && !t.Tickable && !a.loc.canvas: // a click on a button would do something else, and no box could tell of it afterwards
+		return tool.Failf(tool.InvalidArguments, "%s is no checkbox, radio button or switch, so it cannot be ticked or unticked; browser.click clicks it.", capital(a.loc.words))
 	case t.Checked == want && want:
 		a.skipped = "The box was ticked already, so it was left alone."
 		return nil

@@ -32,6 +32,8 @@ type targetState struct {
 	Role           string   `json:"role"`
 	// Editable: it takes text. No condition reads it.
 	Editable bool `json:"editable"`
+	// Tickable: it is, stands for, or holds a box whose tick can be read. No condition reads it.
+	Tickable bool `json:"tickable"`
 }
 
 // modal is a dialog of the page's own making.
@@ -108,8 +110,11 @@ func (a *attempt) lookOnce(ctx context.Context, needs tool.Needs) (*sight, error
 		in := map[string]any{"text": needs.Text, "elements": needs.Elements, "picture": a.x.opts.Screenshots}
 		if a.loc != nil && a.loc.frame == f {
 			in["target"] = a.loc.id
-			if a.act.kind == kindType {
+			switch a.act.kind {
+			case kindType:
 				in["wanted"], in["append"] = a.act.text, a.act.append
+			case kindSelect:
+				in["wanted"] = a.act.values
 			}
 		}
 		if !a.dispatched && !a.fixed {

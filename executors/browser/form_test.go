@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"slices"
 	"testing"
 
 	gen "toolsvc/gen/toolsets/browser"
@@ -131,5 +132,37 @@ func TestSelectInCustomLists(t *testing.T) {
 	}
 	if d := p.by(tool.SourceCDP, "select", map[string]any{"target": named("Country"), "values": []string{"Chile"}}); d.err == nil {
 		t.Error("chose what is not there")
+	}
+}
+
+// What is no box is not clicked by check and uncheck: the click would do something else, and again with the next source.
+func TestCheckNeedsABox(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<button onclick="window.n=(window.n||0)+1;this.after('.')">Save</button><label>Name <input></label><label><span>Terms</span><input type=checkbox id=c></label><div role=option aria-selected=false>Row</div>`)
+	for _, action := range []string{"check", "uncheck"} {
+		p.by(tool.SourceCDP, action, map[string]any{"target": named("Save")}).fails(t, tool.InvalidArguments)
+	}
+	if n := p.truth("String(window.n)"); n != "undefined" {
+		t.Errorf("clicked %s times", n)
+	}
+	p.do("check", map[string]any{"target": map[string]any{"selector": "label:has(span)"}}).must(t, tool.EffectConfirmed)
+	if p.truth("c.checked") != "true" {
+		t.Error("the label of a box does not tick it")
+	}
+}
+
+// Options that were written in other letters are selected, and that counts.
+func TestSelectInOtherLetters(t *testing.T) {
+	t.Parallel()
+	p := open(t, `<label>Color <select id=s><option>Red<option>Green</select></label>`)
+	d := p.do("select", map[string]any{"target": named("Color"), "values": []string{"green"}}).must(t, tool.EffectConfirmed)
+	if p.truth("s.value") != "Green" {
+		t.Errorf("%s is selected", p.truth("s.value"))
+	}
+	if at(t, d.after, "target", "entered") != true {
+		t.Error("the page does not say that it is selected")
+	}
+	if got := d.out.Result.(*gen.SelectResult).Selected; !slices.Equal(got, []string{"Green"}) {
+		t.Errorf("selected: %q", got)
 	}
 }

@@ -268,7 +268,7 @@ func (fd *finding) wait(ctx context.Context) ([]found, error) {
 			fd.err = err
 			return nil, err
 		case r.Error != "":
-			fd.err = tool.Failf(tool.InvalidArguments, "%q is not a CSS selector", fd.query.Selector)
+			fd.err = tool.Failf(tool.InvalidArguments, "%q is not a CSS selector.", fd.query.Selector)
 			return nil, fd.err
 		}
 		for _, x := range r.Found {
@@ -284,14 +284,14 @@ func (a *attempt) frameOfRef(ctx context.Context, frames []*page.Frame, ref stri
 	prefix, number, _ := strings.Cut(ref, "e")
 	n, err := strconv.Atoi(number)
 	if err != nil {
-		return nil, 0, tool.Failf(tool.InvalidArguments, "%q is not a reference of a snapshot", ref)
+		return nil, 0, tool.Failf(tool.InvalidArguments, "%q is not a reference of a snapshot.", ref)
 	}
 	if prefix == "" {
 		return frames[0], n, nil
 	}
 	want, err := strconv.Atoi(strings.TrimPrefix(prefix, "f"))
 	if err != nil || !strings.HasPrefix(prefix, "f") {
-		return nil, 0, tool.Failf(tool.InvalidArguments, "%q is not a reference of a snapshot", ref)
+		return nil, 0, tool.Failf(tool.InvalidArguments, "%q is not a reference of a snapshot.", ref)
 	}
 	for _, f := range frames[1:] {
 		var is int

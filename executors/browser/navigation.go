@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -18,10 +19,16 @@ import (
 // allow applies the navigation policy to an address that is asked for. What it resolves to is checked where the connection is made.
 func (x *Executor) allow(address string) error {
 	if err := x.pool.rules.CheckURL(address); err != nil {
+		if bareHost.MatchString(address) { // forbidding it would be no help: what is meant is plain
+			return tool.Failf(tool.InvalidArguments, "%s has no scheme: write http://%s or https://%s.", shown(address), shown(address), shown(address))
+		}
 		return denied(address, err)
 	}
 	return nil
 }
+
+// bareHost is what people write of an address when they leave its scheme out: a host with a dot in it, or localhost, maybe with a port and a path.
+var bareHost = regexp.MustCompile(`^(localhost|[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+)(:[0-9]{1,5})?([/?#].*)?$`)
 
 func denied(address string, err error) *tool.Failed {
 	return &tool.Failed{Failure: tool.PolicyDenied, Message: fmt.Sprintf("%s may not be opened: %v.", shown(address), err), What: shown(address), Cause: err}

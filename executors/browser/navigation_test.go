@@ -311,3 +311,17 @@ func TestGuardKilled(t *testing.T) {
 		t.Errorf("guard %d after %d, browser %d after %d", f.x.pool.keeper.PID, keeper.PID, f.x.pool.proc.PID, browser)
 	}
 }
+
+// An address without its scheme is a mistake in the arguments that names its remedy, not something that a policy forbids; nothing is opened.
+func TestAddressWithoutAScheme(t *testing.T) {
+	t.Parallel()
+	p := open(t, ``)
+	for _, address := range []string{"localhost:8080", "example.com:80/a?b"} {
+		if f := p.do("navigate", map[string]any{"url": address}).fails(t, tool.InvalidArguments); f != nil && !strings.Contains(f.Message, "http://"+address) {
+			t.Errorf("%s: %s", address, f.Message)
+		}
+	}
+	for _, address := range []string{"javascript:1", "file:///etc/passwd", "data:text/html,x", "about:config"} {
+		p.do("navigate", map[string]any{"url": address}).fails(t, tool.PolicyDenied)
+	}
+}

@@ -134,6 +134,7 @@ func (l *log) event(ev devtools.Event) bool {
 				msg, _, _ = strings.Cut(d.Exception.Description, "\n")
 			}
 			l.exceptions = append(l.exceptions, msg)
+			l.say(Message{Level: "error", Text: "Uncaught " + msg, Location: where(d.StackTrace)})
 			if len(l.exceptions) > maxLogged {
 				l.dropped.Exceptions += maxLogged / 2
 				l.exceptions = append([]string(nil), l.exceptions[maxLogged/2:]...)

@@ -2718,7 +2718,7 @@ var SelectSpec = &tool.Spec{
 	Effect:      tool.Idempotent,
 	Sources:     []tool.Source{tool.SourceAX, tool.SourceCDP},
 	Postconditions: []tool.Condition{
-		{Name: "option_selected", Expression: `args.values.all(v, v in target.selected || v in target.selected_labels)`, Message: "the options are selected"},
+		{Name: "option_selected", Expression: `target.entered || args.values.all(v, v in target.selected || v in target.selected_labels)`, Message: "the options are selected"},
 		{Name: "no_new_error", Expression: `page.errors.all(e, e in before.page.errors)`, Message: "no error appeared"},
 	},
 	Question:  "Which option of which list?",

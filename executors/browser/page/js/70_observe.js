@@ -3,6 +3,11 @@
 const MAX_TEXT = 100000, MAX_LIST = 50;
 const ERRORISH = /error|fail(ed|ure)|invalid|went wrong|not (be )?(saved|sent|completed|possible|allowed|found)|could ?n.t|cannot|can.t|denied|refused|unable|problem|오류|실패|잘못|エラー|失敗|無効|できません/i;
 
+// tickable reports whether e is, stands for, or holds a box whose tick can be read.
+function tickable(e) {
+  const box = x => !!x && (checkedOf(x) !== undefined || /^(checkbox|radio|switch|menuitemcheckbox|menuitemradio|option)$/.test(role(x)));
+  return box(e) || e.tagName === 'LABEL' && box(e.control) || queryWithin(e, 'input[type=checkbox],input[type=radio],[aria-checked]').length > 0;
+}
 function checkedOf(e) {
   if ('checked' in e && /^(checkbox|radio)$/.test(e.type)) return e.indeterminate ? false : e.checked;
   const a = attr(e, 'aria-checked');
@@ -47,9 +52,9 @@ const focusedOf = e => deepActive() === e || (e.contains(document.activeElement)
 const shownText = e => e.type === 'password' ? '' : clip(norm(e.innerText !== undefined ? e.innerText : e.textContent), 5000);
 
 // target is the state of the element that is acted on; every field has a value, so that conditions never read nothing.
-// wanted is the text that an action is to leave there, when it is to leave one; with append, behind what was there.
+// wanted is the text, or the list of options, that an action is to leave there, when it is to leave one; with append, behind what was there.
 function target(id, wanted, append) {
-  const gone = {concealed: false, entered: false, exists: false, visible: false, enabled: false, focused: false, checked: false, selected: [], selected_labels: [], expanded: false, pressed: false, value: '', text: '', name: '', role: '', editable: false};
+  const gone = {concealed: false, entered: false, exists: false, visible: false, enabled: false, focused: false, checked: false, selected: [], selected_labels: [], expanded: false, pressed: false, value: '', text: '', name: '', role: '', editable: false, tickable: false};
   const e = id ? alive(element(id)) : null;
   if (!e || !e.isConnected) return gone;
   const opts = e.tagName === 'SELECT' ? [...e.selectedOptions] : [];
@@ -59,12 +64,18 @@ function target(id, wanted, append) {
   const shown = listTrigger(e) ? [shownText(e), shownText(e).replace(/^[^:：]{1,60}[:：]\s*/, '')] : // “Genre: Jazz” shows Jazz
     attr(e, 'role') === 'combobox' && 'value' in e ? [e.value] : [];
   return {
-    concealed: conceals(e), entered: typeof wanted === 'string' && editable(e) && (append ? fieldText(e).endsWith(wanted) : entered(fieldText(e), wanted, e)),
+    concealed: conceals(e), entered: Array.isArray(wanted) ? chosen(e, wanted) : typeof wanted === 'string' && editable(e) && (append ? fieldText(e).endsWith(wanted) : entered(fieldText(e), wanted, e)),
     exists: true, visible: visible(stand(e)), enabled: enabled(e), focused: focusedOf(e), checked: checkedOf(e) || false,
     selected: opts.length ? opts.map(o => o.value) : custom.map(o => attr(o, 'data-value') || (o.type === 'radio' ? o.value : norm(o.textContent))),
     selected_labels: opts.length ? opts.map(o => norm(o.label)) : (custom.length ? custom.map(o => name(o) || norm(o.textContent)) : []).concat(shown).filter(Boolean),
-    expanded: expandedOf(e) || false, pressed: flag(e, 'aria-pressed') || false, value: conceals(e) ? '' : valueOf(e) || '', text: shownText(e), name: name(e), role: role(e), editable: editable(e),
+    expanded: expandedOf(e) || false, pressed: flag(e, 'aria-pressed') || false, value: conceals(e) ? '' : valueOf(e) || '', text: shownText(e), name: name(e), role: role(e), editable: editable(e), tickable: tickable(e),
   };
+}
+// chosen reports whether each wanted option is selected: the one that is written so, or, where none is, the one that differs in letter case only.
+function chosen(e, wanted) {
+  if (e.tagName !== 'SELECT') return false;
+  const opts = [...e.options], same = [(o, w) => norm(o.label) === norm(w) || o.value === w, (o, w) => fold(o.label) === fold(w) || fold(o.value) === fold(w)];
+  return wanted.every(w => { const tier = same.find(f => opts.some(o => f(o, w))); return !!tier && opts.some(o => o.selected && tier(o, w)); });
 }
 // entered reports whether a field holds what was typed, in the field's own form: without spaces around it, in capitals or small letters
 // throughout, with the separators of a telephone number or a date, with a currency's sign and separated thousands. Nothing that has a meaning
