@@ -84,12 +84,10 @@ func migrate(ctx context.Context, tx *sql.Tx, path string, scripts []string) err
 	if err := tx.QueryRowContext(ctx, `SELECT COALESCE(MAX(version), 0), COUNT(*) FROM schema_version`).Scan(&version, &rows); err != nil {
 		return err
 	}
+	if err := usable(path, version, rows, len(scripts)); err != nil {
+		return err
+	}
 	switch {
-	case version > len(scripts):
-		return fmt.Errorf("%w: %s has version %d and this toolsvc knows up to %d; use the toolsvc that wrote it or a later one, or another state directory",
-			ErrSchema, path, version, len(scripts))
-	case version < 0 || rows > 1:
-		return fmt.Errorf("%w: the version in %s makes no sense (%d, in %d rows)", ErrCorrupt, path, version, rows)
 	case version == len(scripts):
 		return nil
 	case rows == 0:
@@ -104,4 +102,16 @@ func migrate(ctx context.Context, tx *sql.Tx, path string, scripts []string) err
 	}
 	_, err := tx.ExecContext(ctx, `UPDATE schema_version SET version = $1`, len(scripts))
 	return err
+}
+
+// usable refuses a schema's version that this program does not know.
+func usable(path string, version, rows, latest int) error {
+	switch {
+	case version > latest:
+		return fmt.Errorf("%w: %s has version %d and this toolsvc knows up to %d; use the toolsvc that wrote it or a later one, or another state directory",
+			ErrSchema, path, version, latest)
+	case version < 0 || rows > 1:
+		return fmt.Errorf("%w: the version in %s makes no sense (%d, in %d rows)", ErrCorrupt, path, version, rows)
+	}
+	return nil
 }

@@ -100,7 +100,7 @@ func (d database) create() error {
 }
 
 func (d database) makeOrCheck(ctx context.Context, conn *sql.Conn) error {
-	var tables, stamped int
+	var tables int
 	if err := conn.QueryRowContext(ctx, countTables).Scan(&tables); err != nil {
 		return err
 	}
@@ -114,6 +114,12 @@ func (d database) makeOrCheck(ctx context.Context, conn *sql.Conn) error {
 		_, err := conn.ExecContext(ctx, stampInsert, stamp(), headers.ServerVersion, time.Now().UTC().Format(time.RFC3339))
 		return err
 	}
+	return d.checkStamp(ctx, conn)
+}
+
+// checkStamp refuses a database of another schema.
+func (d database) checkStamp(ctx context.Context, conn *sql.Conn) error {
+	var stamped int
 	if err := conn.QueryRowContext(ctx, hasStamp).Scan(&stamped); err != nil {
 		return err
 	}
@@ -155,8 +161,26 @@ func (d database) use(ctx context.Context, work func(*sql.Conn) error) error {
 	if err == nil || errors.As(err, &schema) {
 		return err
 	}
+	return d.explain(err)
+}
+
+// errDamaged: what SQLite found on looking.
+var errDamaged = errors.New("the file is damaged")
+
+// explain says what to do about an error of SQLite.
+func (d database) explain(err error) error {
+	var code interface{ Code() int }
+	if errors.Is(err, errDamaged) || errors.As(err, &code) && (code.Code()&0xff == sqliteCorrupt || code.Code()&0xff == sqliteNotADatabase) {
+		return fmt.Errorf("%s is damaged, or no SQLite database: put a backup of the whole state directory in its place, or move the file away to start without its runs (%w)", d.path, err)
+	}
 	return fmt.Errorf("prepare the database %s: %w", d.path, err)
 }
+
+// SQLite's primary result codes for a damaged file (sqlite.org/rescode.html).
+const (
+	sqliteCorrupt      = 11
+	sqliteNotADatabase = 26
+)
 
 // pragmas of the server's connection. With write-ahead logging and synchronous=full a commit is on the disk when it is acknowledged: kill -9
 // loses nothing in any mode, and this mode keeps the last commits through a power cut too.

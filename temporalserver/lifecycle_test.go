@@ -193,7 +193,13 @@ func TestLastPortsAreOnlyPreferred(t *testing.T) {
 	address, uiURL := listenAddress(t), "http://"+listenAddress(t)
 	must(t, lock.Publish(address, uiURL, "default"))
 	must(t, lock.Release())
+	if exists, err := temporalserver.Inspect(t.Context(), dir); exists || err != nil {
+		t.Errorf("Inspect of none: %t, %v", exists, err)
+	}
 	s := start(t, temporalserver.Options{StateDir: dir})
+	if exists, err := temporalserver.Inspect(t.Context(), dir); !exists || err != nil {
+		t.Errorf("Inspect of one in use: %t, %v", exists, err)
+	}
 	if s.Address() == address || s.UIURL() == uiURL {
 		t.Errorf("the server listens at %s and %s, which are taken", s.Address(), s.UIURL())
 	}
@@ -223,14 +229,20 @@ func TestDatabaseOfAnotherSchemaIsRefused(t *testing.T) {
 			if !bytes.Equal(after, before) {
 				t.Errorf("the refused database was changed (%d bytes before, %d after)", len(before), len(after))
 			}
+			if exists, err := temporalserver.Inspect(t.Context(), dir); !exists || !errors.As(err, &schema) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Inspect: %t, %v", exists, err)
+			}
 		})
 	}
 	t.Run("no database at all", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
 		must(t, os.WriteFile(filepath.Join(dir, "temporal.db"), []byte(strings.Repeat("not a database. ", 1000)), 0o600))
-		if _, err := temporalserver.Start(t.Context(), temporalserver.Options{StateDir: dir}); err == nil || !strings.Contains(err.Error(), "not a database") {
-			t.Errorf("got %v; want an error of SQLite about the file", err)
+		if _, err := temporalserver.Start(t.Context(), temporalserver.Options{StateDir: dir}); err == nil || !strings.Contains(err.Error(), "not a database") || !strings.Contains(err.Error(), "move the file away") {
+			t.Errorf("got %v; want an error of SQLite about the file, and what to do", err)
+		}
+		if exists, err := temporalserver.Inspect(t.Context(), dir); !exists || err == nil || !strings.Contains(err.Error(), "move the file away") {
+			t.Errorf("Inspect: %t, %v", exists, err)
 		}
 	})
 }

@@ -102,6 +102,31 @@ func readConfig(args []string) (*config, error) {
 	return c, nil
 }
 
+// fromFile says of an error about the value of a flag that the value comes from the configuration file, when the command line does not give it.
+func fromFile(err error, c *config, args []string) error {
+	if err == nil || c == nil {
+		return err
+	}
+	name, _, isFlag := strings.Cut(strings.TrimPrefix(err.Error(), "--"), ":")
+	if !isFlag || !strings.HasPrefix(err.Error(), "--") || slices.ContainsFunc(args, func(a string) bool { return a == "--"+name || strings.HasPrefix(a, "--"+name+"=") }) || !c.sets(c.values, name) {
+		return err
+	}
+	return fmt.Errorf("%w (in the configuration %s)", err, c.path)
+}
+
+// sets reports whether a section, or one within it, has a value of that name.
+func (c *config) sets(values map[string]any, name string) bool {
+	for n, v := range values {
+		if n == name {
+			return true
+		}
+		if inner, ok := v.(map[string]any); ok && c.sets(inner, name) {
+			return true
+		}
+	}
+	return false
+}
+
 // Validate refuses what no flag has the name of: a misspelt bound must not be no bound.
 func (c *config) Validate(app *kong.Application) error {
 	return c.known(app.Node, c.values, "")

@@ -107,6 +107,18 @@ func TestConfigurationFileIsWrong(t *testing.T) {
 			}
 		})
 	}
+	// A wrong value names its file; misspelt names go before values, all at once.
+	for file, want := range map[string][]string{
+		"scale: big\n": {`--scale: expected a float but got "big" (string) (in the configuration `},
+		"scale: big\nlnag: en\nserve:\n  htpp: x\n": {"lnag is no flag; did you mean lang?", "serve: htpp is no flag; did you mean http?"},
+	} {
+		status, _, errs := invoke(t, "tools", "--config", write(t, "c.yaml", file))
+		for _, w := range want {
+			if status != exitUsage || !strings.Contains(errs, w) {
+				t.Errorf("%q: status %d, without %q: %s", file, status, w, errs)
+			}
+		}
+	}
 	if status, _, errs := invoke(t, "tools", "--config", filepath.Join(t.TempDir(), "none.yaml")); status != exitUsage || !strings.Contains(errs, "none.yaml") {
 		t.Errorf("exit status %d of a file that is not there: %s", status, errs)
 	}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"toolsvc/executors/browser/vision/ocr"
 	"toolsvc/store"
 	"toolsvc/temporalclient"
+	"toolsvc/temporalserver"
 )
 
 // doctorCmd looks at what toolsvc needs. It starts nothing that goes on.
@@ -36,11 +39,13 @@ type finding struct {
 func (c *doctorCmd) Run(ctx context.Context, common *Common, std streams) error {
 	found := []finding{
 		stateFinding(common.StateDir),
+		configFinding(common),
 		storeFinding(ctx, common),
 		workspaceFinding(common.workspace()),
 		chromiumFinding(ctx, common.Chromium),
 		ocrFinding(),
 		temporalFinding(ctx, common),
+		portsFinding(ctx, common),
 		modelFinding(common),
 	}
 	healthy := true
@@ -102,12 +107,11 @@ func stateFinding(dir string) finding {
 // storeLimit bounds how long PostgreSQL is waited for.
 const storeLimit = 10 * time.Second
 
-// storeFinding reaches a shared store, without changing its schema; the one of the state directory is opened by whoever uses it.
+// storeFinding reaches a shared store, or looks at the file of the state directory, without changing its schema.
 func storeFinding(ctx context.Context, common *Common) finding {
 	f := finding{What: "Store", Needed: true}
 	if common.Store == "" {
-		f.OK, f.Found = true, "a file in the state directory"
-		return f
+		return storeFileFinding(ctx, common.StateDir)
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeLimit)
 	defer cancel()
@@ -121,6 +125,104 @@ func storeFinding(ctx context.Context, common *Common) finding {
 	}
 	f.OK, f.Found = true, "PostgreSQL, reached"
 	return f
+}
+
+func storeFileFinding(ctx context.Context, dir string) finding {
+	f := finding{What: "Store", Needed: true}
+	in, err := store.Inspect(ctx, dir)
+	switch {
+	case errors.Is(err, store.ErrSchema): // says what to do
+		f.Found = err.Error()
+	case errors.Is(err, store.ErrCorrupt):
+		f.Found, f.Fix = err.Error(), "stop toolsvc, and put a backup of the whole state directory in its place, or start afresh with another one"
+	case err != nil:
+		f.Found, f.Fix = err.Error(), "see that the file may be read, and that no other program holds it"
+	case !in.Exists:
+		f.OK, f.Found = true, "a file in the state directory; made by the first start"
+	case in.Schema < in.Latest:
+		f.OK, f.Found = true, fmt.Sprintf("a file in the state directory, of schema version %d; the next start brings it to %d, after which older versions of toolsvc refuse it", in.Schema, in.Latest)
+	default:
+		f.OK, f.Found = true, fmt.Sprintf("a file in the state directory, of schema version %d, undamaged", in.Schema)
+	}
+	return f
+}
+
+// configFinding looks at the values of the section serve, which no other command reads; names, and the flags of every command, were
+// looked at before this one began.
+func configFinding(common *Common) finding {
+	f := finding{What: "Config", Needed: true}
+	path := common.configFile()
+	_, err := serveFlags(path)
+	switch {
+	case err != nil:
+		f.Found, f.Fix = "serve: "+err.Error(), "correct it: toolsvc serve --help says what each takes"
+	case path == "":
+		f.OK, f.Found = true, "no file; flags, environment and defaults"
+	default:
+		f.OK, f.Found = true, path
+	}
+	return f
+}
+
+// serveFlags are the flags of a "toolsvc serve" without arguments: from the environment, the configuration file and the defaults.
+func serveFlags(path string) (*serveCmd, error) {
+	args := []string{"serve"}
+	if path != "" {
+		args = []string{"--config=" + path, "serve"}
+	}
+	file, err := readConfig(args)
+	if err != nil {
+		return nil, err
+	}
+	var c cli
+	parser, err := newParser(&c, file, streams{io.Discard, io.Discard}, func(int) {})
+	if err != nil {
+		return nil, err
+	}
+	_, err = parser.Parse(args)
+	return &c.Serve, fromFile(err, file, args)
+}
+
+// portsFinding tries the addresses that "toolsvc serve" would listen on.
+func portsFinding(ctx context.Context, common *Common) finding {
+	f := finding{What: "Ports"}
+	serve, err := serveFlags(common.configFile())
+	if err != nil {
+		f.Found = "not tried, because the configuration of serve is wrong"
+		return f
+	}
+	var taken, free []string
+	for _, a := range []struct{ flag, address string }{{"--http", serve.HTTP}, {"--grpc", serve.GRPC}} {
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.address)
+		if err == nil {
+			err = l.Close()
+		}
+		if err != nil {
+			taken = append(taken, fmt.Sprintf("%s (%s): %s", a.address, a.flag, why(err)))
+		} else {
+			free = append(free, a.address)
+		}
+	}
+	if len(taken) == 0 {
+		f.OK, f.Found = true, strings.Join(free, " and ")+" are free"
+		return f
+	}
+	f.Found = strings.Join(taken, "; ")
+	if ep, running, err := temporalclient.ReadEndpoint(filepath.Join(common.StateDir, "temporal")); err == nil && running {
+		f.OK, f.Found = true, f.Found+fmt.Sprintf("; process %d runs toolsvc on this state directory", ep.PID)
+		return f
+	}
+	f.Fix = "end the program that listens there, or have toolsvc serve listen elsewhere: --http, --grpc, or in the configuration under serve; the other commands do not need these ports"
+	return f
+}
+
+// why is the reason of a network error, without the address that it repeats.
+func why(err error) string {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno.Error()
+	}
+	return err.Error()
 }
 
 func workspaceFinding(dir string) finding {
@@ -195,8 +297,7 @@ func temporalFinding(ctx context.Context, common *Common) finding {
 			f.Found, f.Fix = err.Error(), "look at who uses the state directory, or give another one"
 			return f
 		case !running:
-			f.OK, f.Found = true, "embedded; starts with toolsvc"
-			return f
+			return temporalFileFinding(ctx, common.StateDir)
 		}
 		f.Found = fmt.Sprintf("embedded, running in process %d at %s, UI %s", ep.PID, ep.Address, ep.UIURL)
 	}
@@ -212,5 +313,20 @@ func temporalFinding(ctx context.Context, common *Common) finding {
 		c.Close()
 	}
 	f.OK = true
+	return f
+}
+
+// temporalFileFinding looks at the database that the embedded Temporal would start on.
+func temporalFileFinding(ctx context.Context, stateDir string) finding {
+	f := finding{What: "Temporal", Needed: true, Found: "embedded; starts with toolsvc"}
+	exists, err := temporalserver.Inspect(ctx, filepath.Join(stateDir, "temporal"))
+	switch {
+	case err != nil: // says what to do
+		f.Found = err.Error()
+	case exists:
+		f.OK, f.Found = true, f.Found+"; its database is undamaged and of this version"
+	default:
+		f.OK = true
+	}
 	return f
 }

@@ -82,6 +82,24 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], streams{os.Stdout, os.Stderr}))
 }
 
+// newParser reads command lines into c, and the rest from the environment and the configuration file, if there is one.
+func newParser(c *cli, file *config, std streams, exited func(code int), more ...kong.Option) (*kong.Kong, error) {
+	options := append([]kong.Option{
+		kong.Name("toolsvc"),
+		kong.Description("Tools for agents that repair, verify and heal."),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Writers(std.out, std.err),
+		kong.Exit(exited),
+		kong.Vars{"state": defaultStateDir()},
+		kong.Bind(std),
+	}, more...)
+	if file != nil {
+		options = append(options, kong.Resolvers(file))
+	}
+	return kong.New(c, options...)
+}
+
 // run is main without the process around it.
 func run(ctx context.Context, args []string, std streams) int {
 	var c cli
@@ -91,31 +109,23 @@ func run(ctx context.Context, args []string, std streams) int {
 		fmt.Fprintln(std.err, "toolsvc:", err)
 		return exitUsage
 	}
-	options := []kong.Option{
-		kong.Name("toolsvc"),
-		kong.Description("Tools for agents that repair, verify and heal."),
-		kong.UsageOnError(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Writers(std.out, std.err),
-		kong.Exit(func(code int) { status = code }), // --help
-		kong.Vars{"state": defaultStateDir()},
-		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(std),
-	}
-	if file != nil {
-		options = append(options, kong.Resolvers(file))
-	}
-	parser, err := kong.New(&c, options...)
+	parser, err := newParser(&c, file, std, func(code int) { status = code }, kong.BindTo(ctx, (*context.Context)(nil))) // --help
 	if err != nil {
 		fmt.Fprintln(std.err, "toolsvc:", err)
 		return exitInfrastructure
+	}
+	if file != nil { // before the values, so that all misspelt names are told at once
+		if err := file.Validate(parser.Model); err != nil {
+			fmt.Fprintln(std.err, "toolsvc:", err)
+			return exitUsage
+		}
 	}
 	completes(parser)
 	k, err := parser.Parse(args)
 	if status >= 0 {
 		return status
 	}
-	if err != nil {
+	if err := fromFile(err, file, args); err != nil {
 		fmt.Fprintf(std.err, "toolsvc: %v\nRun \"toolsvc --help\" for the commands.\n", err)
 		return exitUsage
 	}
