@@ -168,6 +168,9 @@ func sqliteKind(err error) error {
 	if !errors.As(err, &e) {
 		return nil
 	}
+	if e.Code() == codes.SQLITE_IOERR_SHMSIZE { // the index of the write-ahead log cannot be made as large as it has to be
+		return ErrDiskFull
+	}
 	switch e.Code() & 0xff { // the rest of the code is detail
 	case codes.SQLITE_FULL:
 		return ErrDiskFull
