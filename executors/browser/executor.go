@@ -55,7 +55,7 @@ func New(o Options) (*Executor, error) {
 		return nil, fmt.Errorf("the browser's navigation policy: %w", err)
 	}
 	x.opts = o
-	x.pool = &pool{opts: o, rules: rules, marks: checkpoints{filepath.Join(o.StateDir, "sessions")}, sessions: map[string]*session{}}
+	x.pool = &pool{opts: o, rules: rules, marks: checkpoints{filepath.Join(o.StateDir, "sessions")}, starting: make(chan struct{}, 1), sessions: map[string]*session{}}
 	return x, nil
 }
 
@@ -131,8 +131,8 @@ func (x *Executor) Close(ctx context.Context, runID string) error {
 // Shutdown ends the connection to the browser. The browser itself is left running, with the tabs of the runs, unless the executor is
 // ephemeral or was told to end it.
 func (x *Executor) Shutdown(ctx context.Context) error {
-	x.pool.starting.Lock()
-	defer x.pool.starting.Unlock()
+	x.pool.starting <- struct{}{} // a start that is under way ends by its own limits, and would leave a browser
+	defer func() { <-x.pool.starting }()
 	x.pool.saving.Wait()
 	x.pool.mu.Lock()
 	x.pool.closed = true
@@ -178,7 +178,10 @@ func removeAll(dir string) error {
 
 // Warm starts the browser before the first call needs it.
 func (x *Executor) Warm(ctx context.Context) error {
-	x.pool.starting.Lock()
-	defer x.pool.starting.Unlock()
+	done, err := x.pool.start(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	return x.pool.browser(ctx)
 }

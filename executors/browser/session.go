@@ -65,7 +65,7 @@ type pool struct {
 	marks checkpoints
 	rules *guard.Guard
 
-	starting sync.Mutex // one start of browser or session at a time
+	starting chan struct{} // holds one while a browser or a session is started: one at a time
 	mu       sync.Mutex
 	proc     *chromium.Process
 	keeper   *guard.Process // through which the browser connects; nil when it is unguarded
@@ -79,8 +79,11 @@ type pool struct {
 // acquire returns the run's session, starting or rebuilding what is missing. release must be called when it is not used any more. A browser that
 // ends meanwhile is started again, once: nothing was done in it for the call that waits.
 func (p *pool) acquire(ctx context.Context, run string) (s *session, release func(), err error) {
-	p.starting.Lock()
-	defer p.starting.Unlock()
+	done, err := p.start(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
 	s, err = p.session(ctx, run)
 	if errors.Is(err, devtools.ErrLost) && ctx.Err() == nil {
 		s, err = p.session(ctx, run)
@@ -102,7 +105,17 @@ func (p *pool) acquire(ctx context.Context, run string) (s *session, release fun
 	}, nil
 }
 
-// session returns the run's session. The caller holds starting.
+// start waits for the turn to start a browser or a session; done ends it.
+func (p *pool) start(ctx context.Context) (done func(), err error) {
+	select {
+	case p.starting <- struct{}{}:
+		return func() { <-p.starting }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait until another session is ready: %w", context.Cause(ctx))
+	}
+}
+
+// session returns the run's session. The caller has the turn to start one.
 func (p *pool) session(ctx context.Context, run string) (*session, error) {
 	if err := p.browser(ctx); err != nil {
 		return nil, err
@@ -168,7 +181,7 @@ func (p *pool) drop(ctx context.Context, s *session) {
 	}
 }
 
-// browser connects to the recorded browser, or starts one. The caller holds starting.
+// browser connects to the recorded browser, or starts one. The caller has the turn to do so.
 func (p *pool) browser(ctx context.Context) error {
 	p.mu.Lock()
 	conn, keeper, closed := p.conn, p.keeper, p.closed

@@ -1,6 +1,8 @@
 package browser
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +43,22 @@ func TestSessionThatCannotBeMadeLeavesNoTab(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatalf("%d places in the browser became %d", before, contexts())
 		}
+	}
+}
+
+// Whoever waits for another session to be made ready waits no longer than its call may take.
+func TestWaitForASessionEndsWithTheCall(t *testing.T) {
+	t.Parallel()
+	x := durable(t, tempDir(t))
+	x.pool.starting <- struct{}{}
+	defer func() { <-x.pool.starting }()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := x.pool.acquire(ctx, "r_waits"); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if err := x.Warm(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 }
 
