@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -237,15 +238,15 @@ func (r *reporter) issue(e *jsonschema.ValidationError) {
 	case *kind.Format:
 		i.Limit, i.Message = k.Want, fmt.Sprintf("%s must have the format %s%s.", subject, k.Want, not)
 	case *kind.Minimum:
-		i.Limit, i.Message = number(k.Want.FloatString(6)), fmt.Sprintf("%s must be at least %s%s.", subject, k.Want.RatString(), not)
+		i.Limit, i.Message = number(k.Want), fmt.Sprintf("%s must be at least %s%s.", subject, decimal(k.Want), not)
 	case *kind.Maximum:
-		i.Limit, i.Message = number(k.Want.FloatString(6)), fmt.Sprintf("%s must be at most %s%s.", subject, k.Want.RatString(), not)
+		i.Limit, i.Message = number(k.Want), fmt.Sprintf("%s must be at most %s%s.", subject, decimal(k.Want), not)
 	case *kind.ExclusiveMinimum:
-		i.Limit, i.Message = number(k.Want.FloatString(6)), fmt.Sprintf("%s must be greater than %s%s.", subject, k.Want.RatString(), not)
+		i.Limit, i.Message = number(k.Want), fmt.Sprintf("%s must be greater than %s%s.", subject, decimal(k.Want), not)
 	case *kind.ExclusiveMaximum:
-		i.Limit, i.Message = number(k.Want.FloatString(6)), fmt.Sprintf("%s must be less than %s%s.", subject, k.Want.RatString(), not)
+		i.Limit, i.Message = number(k.Want), fmt.Sprintf("%s must be less than %s%s.", subject, decimal(k.Want), not)
 	case *kind.MultipleOf:
-		i.Limit, i.Message = number(k.Want.FloatString(6)), fmt.Sprintf("%s must be a multiple of %s%s.", subject, k.Want.RatString(), not)
+		i.Limit, i.Message = number(k.Want), fmt.Sprintf("%s must be a multiple of %s%s.", subject, decimal(k.Want), not)
 	case *kind.MinLength:
 		i.Limit, i.Message = k.Want, count(subject, "at least", k.Want, "character", k.Got)
 	case *kind.MaxLength:
@@ -372,11 +373,13 @@ func pointer(at []string) string {
 	return b.String()
 }
 
-func number(s string) any {
-	if f, err := strconv.ParseFloat(s, 64); err == nil {
-		return f
-	}
-	return s
+// decimal is a bound as people write it.
+func decimal(r *big.Rat) string { return strconv.FormatFloat(number(r), 'f', -1, 64) }
+
+// number is a bound as a JSON number.
+func number(r *big.Rat) float64 {
+	f, _ := r.Float64() // the nearest one
+	return f
 }
 
 func count(subject, how string, want int, what string, got int) string {

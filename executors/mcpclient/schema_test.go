@@ -74,6 +74,29 @@ func TestMessagesSayWhatToDo(t *testing.T) {
 	}
 }
 
+// A bound that is no integer reads as it was written, and is passed on as the number that it is.
+func TestFractionsOfBounds(t *testing.T) {
+	t.Parallel()
+	s, err := NewSchema(json.RawMessage(`{"type":"number","minimum":0.5,"multipleOf":0.0000001}`), "payload")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, issues := s.Decode([]byte(`0.00000015`))
+	want := map[string]tool.Issue{
+		"minimum":    {Limit: 0.5, Message: "The payload must be at least 0.5, not 1.5e-7."},
+		"multipleOf": {Limit: 1e-7, Message: "The payload must be a multiple of 0.0000001, not 1.5e-7."},
+	}
+	for _, i := range issues {
+		if w := want[i.Constraint]; i.Limit != w.Limit || i.Message != w.Message {
+			t.Errorf("%s: %v, %q", i.Constraint, i.Limit, i.Message)
+		}
+		delete(want, i.Constraint)
+	}
+	if len(want) > 0 {
+		t.Errorf("not reported: %v", want)
+	}
+}
+
 func TestSchemasAreBoundedAndLoadNothing(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
