@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"toolsvc/tool"
 )
 
 // fold brings a name to the form in which timeoutMs, timeout_ms, Timeout-MS and TIMEOUT MS are the same.
@@ -54,7 +56,7 @@ func misspelt(unknown string, has []string, s *schema) (string, bool) {
 	}
 	near := ""
 	for name := range s.Properties {
-		if distance(folded, fold(name)) <= 2 {
+		if tool.Distance(folded, fold(name)) <= 2 {
 			if near != "" {
 				return "", false
 			}
@@ -98,7 +100,7 @@ func slip(unknown, known string, lacking bool) bool {
 			continue
 		}
 		slips++
-		if max(len(u), len(k)) < minWord || isWord()[u] || u[0] != k[0] || digits(u) != digits(k) || distance(u, k) != 1 {
+		if max(len(u), len(k)) < minWord || isWord()[u] || u[0] != k[0] || digits(u) != digits(k) || tool.Distance(u, k) != 1 {
 			return false
 		}
 		if !lacking && !swapped(u, k) && !doubled(u, k) && !doubled(k, u) {
@@ -166,29 +168,4 @@ func doubled(long, short string) bool {
 		i++
 	}
 	return i > 0 && long[i] == long[i-1] && long[i+1:] == short[i:]
-}
-
-// distance is the optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours count 1. Names are
-// clipped to 128 bytes, which bounds the work.
-func distance(a, b string) int {
-	a, b = a[:min(len(a), 128)], b[:min(len(b), 128)]
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

@@ -101,10 +101,18 @@ func nearest(word string, names []string, n int) []string {
 	return out
 }
 
-// distance is the optimal string alignment distance, ignoring case: insertions, deletions, substitutions and swaps of neighbours
-// each count 1. Words are clipped to 128 bytes, which bounds the work.
+// maxWord is how much of a word Distance looks at, in bytes. It bounds the work.
+const maxWord = 128
+
+// distance is [Distance] ignoring case.
 func distance(a, b string) int {
-	a, b = strings.ToLower(a[:min(len(a), 128)]), strings.ToLower(b[:min(len(b), 128)])
+	return Distance(strings.ToLower(a[:min(len(a), maxWord)]), strings.ToLower(b[:min(len(b), maxWord)]))
+}
+
+// Distance is the optimal string alignment distance of two words, byte by byte: insertions, deletions, substitutions and swaps of neighbours
+// each count 1. Of each word only the first 128 bytes count.
+func Distance(a, b string) int {
+	a, b = a[:min(len(a), maxWord)], b[:min(len(b), maxWord)]
 	before, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range prev {
 		prev[j] = j

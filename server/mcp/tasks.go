@@ -178,11 +178,11 @@ func errUnknownTask() error {
 // and no result is returned. The call itself goes on whatever becomes of the request.
 //
 // A question to the client or its model, in the era without sessions, is a *[inputWanted].
-func (s *Surface) await(ctx context.Context, c client, l *live, req tool.Request, make func(context.Context) (*tool.Result, error)) (*tool.Result, error) {
+func (s *Surface) await(ctx context.Context, c client, l *live, req tool.Request, call func(context.Context) (*tool.Result, error)) (*tool.Result, error) {
 	sl, ok := ctx.Value(slotKey).(*slot)
 	tasks := ok && c.tasks()
 	if !tasks && (l == nil || l.asks == nil) {
-		return make(ctx)
+		return call(ctx)
 	}
 	var asks chan *inputWanted
 	if l != nil {
@@ -192,10 +192,10 @@ func (s *Surface) await(ctx context.Context, c client, l *live, req tool.Request
 		res *tool.Result
 		err error
 	}
-	done := make1[made]()
+	done := make(chan made, 1)
 	waiting, stop := context.WithCancel(detached(ctx))
 	go func() {
-		res, err := make(waiting)
+		res, err := call(waiting)
 		done <- made{res, err}
 	}()
 	patience := time.NewTimer(s.o.TaskAfter)
@@ -237,9 +237,6 @@ func (s *Surface) await(ctx context.Context, c client, l *live, req tool.Request
 	sl.task.ResultType, sl.task.Status = "task", taskWorking
 	return nil, nil
 }
-
-// make1 makes a channel that takes one value without a receiver.
-func make1[T any]() chan T { return make(chan T, 1) }
 
 func newTask(sealedID string, id taskID, now time.Time) *taskResult {
 	ttl := max(taskTTL, now.Sub(id.Created)+taskSpare)
@@ -345,7 +342,7 @@ func (s *Surface) updateTask(ctx context.Context, c client, id taskID, replies m
 
 // answerSoon hands an answer over and returns when it was taken, not when the call has ended.
 func (s *Surface) answerSoon(ctx context.Context, c client, q *tool.Question, a answer) error {
-	done := make1[error]()
+	done := make(chan error, 1)
 	waiting, stop := context.WithCancel(detached(ctx))
 	defer stop()
 	go func() {
