@@ -109,9 +109,12 @@ func agentLimit(p tool.Policy) time.Duration {
 	return limit
 }
 
-// brokeOff is what an agent's run came to that did not end by itself: nobody knows what it did.
-func (out StageOutcome) brokeOff(err error) StageOutcome {
-	out.Effect, out.Outside, out.Failure = tool.EffectUnknown, []string{"its run, which broke off,"}, tool.ToolUnavailable
+// brokeOff is what the run of a stage came to that did not end by itself: nobody knows what it did where no backup of the workspace takes it back.
+func (out StageOutcome) brokeOff(st *Stage, err error) StageOutcome {
+	out.Failure = tool.ToolUnavailable
+	if !st.mayRepeat() {
+		out.Effect, out.Outside = tool.EffectUnknown, []string{"its run, which broke off,"}
+	}
 	switch {
 	case temporal.IsTimeoutError(err):
 		out.Failure, out.Why = tool.Timeout, "its run took longer than its time limit"
@@ -150,6 +153,19 @@ func (out StageOutcome) came(steps []StepState) StageOutcome {
 
 // workspaceToolsets are those whose effects a backup of the workspace takes back.
 var workspaceToolsets = []string{"document", "terminal"}
+
+// mayRepeat reports whether the stage may be done again once the workspace is restored, whatever its run did: all that it may call works in the
+// workspace, or may be repeated by its design.
+func (st *Stage) mayRepeat() bool {
+	if st.Goal == "" && !st.Agent {
+		return !slices.ContainsFunc(st.Steps, func(s Step) bool {
+			return !s.Class.Repeatable() && !slices.Contains(workspaceToolsets, s.Tool.Toolset())
+		})
+	}
+	return len(st.Policy.Allow) > 0 && !slices.ContainsFunc(st.Policy.Allow, func(pattern string) bool {
+		return !slices.Contains(workspaceToolsets, tool.ID(pattern).Toolset())
+	})
+}
 
 // left is what the calls of a run have left in the world: the effect of all of them, and the tools whose effect no backup of the workspace
 // takes back and that may not be repeated by their design.

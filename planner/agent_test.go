@@ -3,6 +3,7 @@ package planner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -312,6 +313,31 @@ func TestAgentWithoutAModel(t *testing.T) {
 	res := w.state(t).Steps[0].Result
 	if res.Error == nil || res.Error.Code != tool.ToolUnavailable || len(res.Attempts) != 1 || !strings.Contains(res.Error.Message, "GEMINI_API_KEY") {
 		t.Errorf("%+v %+v", res, res.Error)
+	}
+}
+
+// Of a run that broke off nobody knows how far it came: where it may have done something that the workspace's backup does not take back, the
+// attempt does not count as taken back.
+func TestBrokeOff(t *testing.T) {
+	t.Parallel()
+	steps := func(ss ...Step) Stage { return Stage{Steps: ss} }
+	for _, c := range []struct {
+		name  string
+		stage Stage
+		known bool
+	}{
+		{"files only", steps(Step{Tool: "document.write", Class: tool.Reversible}, Step{Tool: "terminal.run", Class: tool.Irreversible}), true},
+		{"a look outside", steps(Step{Tool: "browser.snapshot", Class: tool.ReadOnly}, Step{Tool: "orders.upsert", Class: tool.Idempotent}), true},
+		{"a click", steps(Step{Tool: "document.write", Class: tool.Reversible}, Step{Tool: "browser.click", Class: tool.Reversible}), false},
+		{"an agent with all tools", Stage{Goal: "Write it."}, false},
+		{"an agent with files", Stage{Goal: "Write it.", Policy: tool.Policy{Allow: []string{"document.*", "terminal.run"}}}, true},
+		{"an agent with more", Stage{Goal: "Write it.", Policy: tool.Policy{Allow: []string{"document.*", "*"}}}, false},
+		{"a tool's agent", Stage{Agent: true, Policy: tool.Policy{Allow: []string{"orders.*"}}}, false},
+	} {
+		out := StageOutcome{RunID: "r_1-1-1"}.brokeOff(&c.stage, errors.New("terminated"))
+		if known := len(out.Outside) == 0 && out.Effect != tool.EffectUnknown; known != c.known || out.Ended || out.Failure == "" || !strings.Contains(out.Why, "terminated") {
+			t.Errorf("%s: %+v", c.name, out)
+		}
 	}
 }
 

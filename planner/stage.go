@@ -229,12 +229,9 @@ func (r *run) child(ctx workflow.Context, in AttemptInput, c *Conclusion) (Stage
 	err := workflow.ExecuteChildWorkflow(cctx, WorkflowRun, ci).Get(ctx, &st2)
 	switch {
 	case err != nil && (ctx.Err() != nil || temporal.IsCanceledError(err) && !st.Agent):
-		return out, err
-	case err != nil && st.Agent:
-		return out.brokeOff(err), nil
+		return out.brokeOff(st, err), err
 	case err != nil:
-		out.Why = "its run broke off: " + err.Error()
-		return out, nil
+		return out.brokeOff(st, err), nil
 	}
 	out = out.came(st2.Steps)
 	out.Tokens, out.Output, out.Ended = st2.Tokens, st2.OutputTokens, st2.Outcome == OutcomeSucceeded
