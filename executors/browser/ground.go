@@ -188,14 +188,14 @@ func (a *attempt) patience(s page.Surfaces) time.Duration {
 	return waitQuiet
 }
 
-// awaitChange waits until something changes in any frame, at most max.
-func (a *attempt) awaitChange(ctx context.Context, max time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, max+2*time.Second)
+// awaitChange waits until something changes in any frame, or limit has passed.
+func (a *attempt) awaitChange(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit+2*time.Second)
 	defer cancel()
 	frames := a.tab.Frames()
 	done := make(chan error, len(frames))
 	for _, f := range frames {
-		go func() { done <- f.Eval(ctx, nil, "changed", max.Milliseconds()) }()
+		go func() { done <- f.Eval(ctx, nil, "changed", limit.Milliseconds()) }()
 	}
 	err := <-done
 	if page.Moved(err) { // a frame went away or came: that is a change; its successor's world takes a moment

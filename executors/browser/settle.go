@@ -214,7 +214,8 @@ func (a *attempt) watch(ctx context.Context) error {
 			return err
 		}
 	}
-	if reports = nil; a.facts.reacted() {
+	reports = nil // what was told before is weighed already
+	if a.facts.reacted() {
 		if reports, err = a.comeToRest(ctx); err != nil {
 			return err
 		}
@@ -277,7 +278,7 @@ func (a *attempt) await(ctx context.Context, first time.Duration) ([]framed, err
 	if a.loc != nil {
 		frame = a.loc.frame
 	}
-	wait := map[string]any{"first": max(0, first-a.since()).Milliseconds(), "quiet": quietAfter.Milliseconds(), "max": (restLimit).Milliseconds()}
+	wait := map[string]any{"first": max(0, first-a.since()).Milliseconds(), "quiet": quietAfter.Milliseconds(), "max": restLimit.Milliseconds()}
 	frames := a.tab.Frames()
 	done, news := make(chan error, len(frames)), make(chan error, 1)
 	started := 0
