@@ -9,10 +9,12 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"toolsvc/executors/mcpclient"
+	"toolsvc/gen/toolsets"
 	"toolsvc/planner"
 	"toolsvc/stack"
 	"toolsvc/store"
@@ -28,8 +30,9 @@ type passing interface {
 
 // backends are the MCP servers of a configuration.
 type backends struct {
-	toolsets []stack.Toolset
-	open     []*mcpclient.Executor
+	log   *slog.Logger
+	began time.Time
+	open  []*mcpclient.Executor
 	// to and keep are set when there is somebody to ask, and a store; changed, when somebody wants to know of other tools.
 	to   passing
 	keep *store.Store
@@ -66,12 +69,13 @@ func (b *backends) follow(s *stack.Stack, list func(*tool.Registry) error, log *
 
 // registry is the catalogue with the tools of the servers, and the executors that know which sources apply.
 func (b *backends) registry() (*planner.Service, error) {
-	reg, err := stack.NewRegistry(b.toolsets...)
+	sets := b.toolsets()
+	reg, err := stack.NewRegistry(sets...)
 	if err != nil {
 		return nil, err
 	}
 	s := &planner.Service{Registry: reg, Executors: map[string]tool.Executor{}}
-	for _, t := range b.toolsets {
+	for _, t := range sets {
 		s.Executors[t.Name] = t.Executor
 	}
 	return s, nil
@@ -84,13 +88,43 @@ func (b *backends) done(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// openBackends reaches the servers of the configuration. One that cannot be used is left out, and logged: the others are served. One that
-// does not answer is tried again, and its tools come when it does, where somebody follows.
-func (c *Common) openBackends(ctx context.Context, log *slog.Logger) (*backends, error) {
-	b := &backends{}
+// patience is how long a program that goes on waits for its servers at the start, beside what it does itself. Those that take longer come when
+// they come: a client that lists tools only once, just then, misses them.
+const patience = 2 * time.Second
+
+// openBackends starts the servers of the configuration, all at once. One that cannot be used is left out, and logged: the others are served.
+// It waits for those that are needed; any other is known by what it listed last until it answers, and its tools come when it does, where somebody
+// follows. needed is nil when none is waited for.
+func (c *Common) openBackends(ctx context.Context, log *slog.Logger, needed func(name string) bool) (*backends, error) {
+	b := &backends{log: log, began: time.Now()}
+	config, err := c.readBackends()
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Sorted(maps.Keys(config))
+	open := make([]*mcpclient.Executor, len(names))
+	var starting sync.WaitGroup
+	for i, name := range names {
+		starting.Go(func() {
+			var err error
+			open[i], err = mcpclient.Open(ctx, name, config[name], mcpclient.Options{StateDir: c.StateDir, Version: version(), Logger: log, Changed: b.relisted, Ask: b.ask, Progress: b.progress,
+				PutArtifact: b.put, Late: needed == nil || !needed(name)})
+			if err != nil {
+				open[i] = nil
+				log.Error("an MCP server is left out", "backend", name, "error", err)
+			}
+		})
+	}
+	starting.Wait()
+	b.open = slices.DeleteFunc(open, func(e *mcpclient.Executor) bool { return e == nil })
+	return b, nil
+}
+
+// readBackends reads the section of the configuration; nil when there is none.
+func (c *Common) readBackends() (mcpclient.Config, error) {
 	path := c.configFile()
 	if path == "" {
-		return b, nil
+		return nil, nil
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -100,39 +134,69 @@ func (c *Common) openBackends(ctx context.Context, log *slog.Logger) (*backends,
 	if err != nil {
 		return nil, usage("%s: %w", path, err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(config)) {
-		e, err := mcpclient.Open(ctx, name, config[name], mcpclient.Options{StateDir: c.StateDir, Version: version(), Logger: log, Changed: b.relisted(log), Ask: b.ask, Progress: b.progress, PutArtifact: b.put})
-		if err != nil {
-			log.Error("an MCP server is left out", "backend", name, "error", err)
-			continue
+	return config, nil
+}
+
+// settle waits until every server has answered, or failed to, for no longer than patience after their start.
+func (b *backends) settle(ctx context.Context) {
+	ctx, cancel := context.WithDeadline(ctx, b.began.Add(patience))
+	defer cancel()
+	for _, e := range b.open {
+		select {
+		case <-e.Tried():
+		case <-ctx.Done():
+			return
 		}
-		b.open = append(b.open, e)
-		specs := usable(e.Specs(), log)
-		b.toolsets = append(b.toolsets, stack.Toolset{Name: name, Specs: specs, Executor: e}) // it may get tools later
 	}
-	return b, nil
+}
+
+// toolsets are the servers' tools as they are now. One that has none yet may get some later.
+func (b *backends) toolsets() (sets []stack.Toolset) {
+	for _, e := range b.open {
+		sets = append(sets, stack.Toolset{Name: e.Name(), Specs: usable(e.Specs(), b.log), Executor: e})
+	}
+	return sets
+}
+
+// every needs all servers.
+func every(string) bool { return true }
+
+// toolsetsOf needs the servers that these tools are of; all of them when there is a tool of which nobody knows yet whose it is.
+func (c *Common) toolsetsOf(ids ...tool.ID) func(string) bool {
+	config, err := c.readBackends()
+	if err != nil {
+		return nil // openBackends says it
+	}
+	own := toolsets.Registry()
+	for _, id := range ids {
+		_, configured := config[id.Toolset()]
+		if !configured && own.Lookup(id) == nil {
+			return every
+		}
+	}
+	return func(name string) bool {
+		return slices.ContainsFunc(ids, func(id tool.ID) bool { return id.Toolset() == name })
+	}
 }
 
 // relisted passes on that a server has other tools.
-func (b *backends) relisted(log *slog.Logger) func(*mcpclient.Executor) {
-	return func(e *mcpclient.Executor) {
-		specs := usable(e.Specs(), log)
-		if len(specs) == 0 {
-			return
+func (b *backends) relisted(e *mcpclient.Executor) {
+	specs := usable(e.Specs(), b.log)
+	if len(specs) == 0 {
+		return
+	}
+	t := stack.Toolset{Name: e.Name(), Specs: specs, Executor: e}
+	b.mu.Lock()
+	f := b.changed
+	if f == nil {
+		if b.late == nil {
+			b.late = map[string]stack.Toolset{}
 		}
-		t := stack.Toolset{Name: e.Name(), Specs: specs, Executor: e}
-		b.mu.Lock()
-		f := b.changed
-		if f == nil {
-			if b.late == nil {
-				b.late = map[string]stack.Toolset{}
-			}
-			b.late[e.Name()] = t
-		}
-		b.mu.Unlock()
-		if f != nil {
-			f(t)
-		}
+		b.late[e.Name()] = t
+	}
+	b.mu.Unlock()
+	if f != nil {
+		f(t)
 	}
 }
 

@@ -43,7 +43,7 @@ func (c *callCmd) Run(ctx context.Context, common *Common, std streams) error {
 	}
 	defer done()
 	log := common.logger(std)
-	servers, err := common.openBackends(ctx, log)
+	servers, err := common.openBackends(ctx, log, common.toolsetsOf(req.Tool))
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (c *callCmd) Run(ctx context.Context, common *Common, std streams) error {
 	if err := c.check(known, req, common.lang(nil), std); err != nil { // before anything of toolsvc's own is started
 		return err
 	}
-	s, err := common.open(ctx, std, stack.Options{Ephemeral: c.InRun == "", Toolsets: servers.toolsets, Telemetry: shown})
+	s, err := common.open(ctx, std, stack.Options{Ephemeral: c.InRun == "", Toolsets: servers.toolsets(), Telemetry: shown})
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,11 @@ type toolsCmd struct {
 
 func (c *toolsCmd) Run(ctx context.Context, common *Common, std streams) error {
 	log := common.logger(std)
-	servers, err := common.openBackends(ctx, log)
+	needed := every
+	if c.Tool != "" {
+		needed = common.toolsetsOf(c.Tool)
+	}
+	servers, err := common.openBackends(ctx, log, needed)
 	if err != nil {
 		return err
 	}

@@ -6,16 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"toolsvc/executors/browser/chromium"
 	"toolsvc/executors/browser/vision/ocr"
+	"toolsvc/executors/mcpclient"
 	"toolsvc/store"
 	"toolsvc/temporalclient"
 	"toolsvc/temporalserver"
@@ -48,6 +52,7 @@ func (c *doctorCmd) Run(ctx context.Context, common *Common, std streams) error 
 		portsFinding(ctx, common),
 		modelFinding(common),
 	}
+	found = append(found, backendFindings(ctx, common)...)
 	healthy := true
 	for _, f := range found {
 		healthy = healthy && (f.OK || !f.Needed)
@@ -237,6 +242,39 @@ func workspaceFinding(dir string) finding {
 		f.OK, f.Found = false, err.Error()
 	}
 	return f
+}
+
+// backendLimit bounds how long the servers of the configuration are waited for, all of them together.
+const backendLimit = 15 * time.Second
+
+// backendFindings starts or reaches the MCP servers of the configuration, all at once, and ends them again.
+func backendFindings(ctx context.Context, common *Common) []finding {
+	config, err := common.readBackends()
+	if err != nil {
+		return []finding{{What: "Backends", Needed: true, Found: err.Error(), Fix: "mend the section backends of the configuration"}}
+	}
+	ctx, cancel := context.WithTimeout(ctx, backendLimit)
+	defer cancel()
+	names := slices.Sorted(maps.Keys(config))
+	found := make([]finding, len(names))
+	var asking sync.WaitGroup
+	for i, name := range names {
+		asking.Go(func() {
+			f := finding{What: "Backend"}
+			tools, err := mcpclient.Check(ctx, name, config[name], mcpclient.Options{Version: version()})
+			switch {
+			case err != nil:
+				f.Found, f.Fix = name+": "+err.Error(), "see that its command or url is right and answers; its tools come when it does"
+			case tools == 0:
+				f.Found, f.Fix = name+": it answers, and none of its tools can be used", "look at its allow and deny lists; the log says of each tool why"
+			default:
+				f.OK, f.Found = true, fmt.Sprintf("%s: %d tools", name, tools)
+			}
+			found[i] = f
+		})
+	}
+	asking.Wait()
+	return found
 }
 
 func modelFinding(common *Common) finding {

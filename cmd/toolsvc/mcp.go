@@ -52,14 +52,16 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 	back := newBackground(ctx, log, func(ctx context.Context) (*stack.Stack, error) {
 		if servers == nil {
 			var err error
-			if servers, err = common.openBackends(ctx, log); err != nil {
+			if servers, err = common.openBackends(ctx, log, nil); err != nil {
 				return nil, err
 			}
 			servers.to = surface
 		}
-		s, err := common.open(ctx, std, stack.Options{Ephemeral: !c.KeepBrowser, Toolsets: servers.toolsets, Caller: callers, Telemetry: shown})
+		s, err := common.open(ctx, std, stack.Options{Ephemeral: !c.KeepBrowser, Toolsets: servers.toolsets(), Caller: callers, Telemetry: shown})
 		if err == nil {
 			servers.keep = s.Store
+			servers.settle(ctx)
+			servers.follow(s, surface.SetRegistry, log)
 		}
 		return s, err
 	})
@@ -80,7 +82,6 @@ func (c *mcpCmd) Run(ctx context.Context, common *Common, std streams) error {
 		if err := surface.SetRegistry(s.Service.Registry); err != nil {
 			log.Error("the catalogue cannot be served", "error", err)
 		}
-		servers.follow(s, surface.SetRegistry, log)
 	}
 	if err := surface.ServeStdio(ctx, os.Stdin, keepOpen{std.out}); err != nil {
 		return &exit{exitInfrastructure, err}

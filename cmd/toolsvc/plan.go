@@ -50,7 +50,7 @@ func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
 	}
 	defer done()
 	log := common.logger(std)
-	servers, err := common.openBackends(ctx, log)
+	servers, err := common.openBackends(ctx, log, every)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (c *runCmd) Run(ctx context.Context, common *Common, std streams) error {
 	} else if c.From != "" {
 		return usage("--from names a stage of a plan: give the plan's file too")
 	}
-	s, err := common.open(ctx, std, stack.Options{Ephemeral: true, Toolsets: servers.toolsets, Telemetry: shown})
+	s, err := common.open(ctx, std, stack.Options{Ephemeral: true, Toolsets: servers.toolsets(), Telemetry: shown})
 	if err != nil {
 		return err
 	}

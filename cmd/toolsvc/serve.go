@@ -43,12 +43,12 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 		return err
 	}
 	c.follow(ctx, tokens, log)
-	servers, err := common.openBackends(ctx, log)
+	servers, err := common.openBackends(ctx, log, nil)
 	if err != nil {
 		return err
 	}
 	defer servers.done(ctx, log)
-	o, err := common.options(std, stack.Options{UIPort: c.UIPort, Ephemeral: c.EndBrowser, NoWorker: c.NoWorker, Screenshots: c.Screenshots, Toolsets: servers.toolsets,
+	o, err := common.options(std, stack.Options{UIPort: c.UIPort, Ephemeral: c.EndBrowser, NoWorker: c.NoWorker, Screenshots: c.Screenshots, Toolsets: servers.toolsets(),
 		Drain: c.Drain, KeepRuns: time.Duration(c.KeepRuns), KeepArtifacts: int64(c.KeepArtifacts), Telemetry: shown, Logger: log})
 	if err != nil {
 		return err
@@ -57,6 +57,7 @@ func (c *serveCmd) Run(ctx context.Context, common *Common, std streams) error {
 		Language: common.lang(nil), MCPAsk: c.MCPAsk, Version: version(), Out: std.err,
 		Opened: func(s *stack.Stack, surface *mcp.Surface) {
 			servers.keep, servers.to = s.Store, surface
+			servers.settle(ctx)
 			servers.follow(s, surface.SetRegistry, log)
 		}})
 	if err != nil {

@@ -31,6 +31,9 @@ type Options struct {
 	Progress func(callID, message string, progress, total float64)
 	// Changed is told that the server has other tools now: Specs has them; nil when nobody wants to know.
 	Changed func(*Executor)
+	// Late lets Open return without waiting for the server: it is known by what it listed last, or by nothing, until it answers. Tried tells
+	// when it has, or has not.
+	Late bool
 	// Version of this program.
 	Version string
 	Logger  *slog.Logger
@@ -47,6 +50,7 @@ type Executor struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	seeking sync.WaitGroup
+	tried   chan struct{} // closed when the first try has ended
 
 	mu    sync.Mutex
 	runs  map[string]*connection
@@ -72,28 +76,39 @@ const maxConnections = 64
 // Open connects to a server, lists its tools, and makes their specs. A server that does not answer is known by what it listed last, or by
 // nothing, and is tried again with growing waits until it answers or Shutdown is called; Options.Changed is told when that has brought
 // other tools. A tool that cannot be used (its schema does not compile) is left out, and logged. A configuration that is not valid or
-// lacks a variable of the environment, and a server none of whose tools can be used, are errors.
+// lacks a variable of the environment, and a server none of whose tools can be used, are errors; of the latter, one that comes late is only logged.
+//
+// It waits for the server for 30 s at most, or not at all with Options.Late.
 func Open(ctx context.Context, name string, b Backend, o Options) (*Executor, error) {
-	if err := (Config{name: b}).Validate(); err != nil {
+	e, err := unopened(name, b, o)
+	if err != nil {
 		return nil, err
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+	if o.Late {
+		if known := e.remembered(); known != nil {
+			e.listed.Store(e.read(known))
+		}
+		e.seeking.Go(func() {
+			tools, err := e.list(e.ctx)
+			if err == nil {
+				e.take(tools)
+			} else if e.ctx.Err() == nil {
+				e.missing(err)
+			}
+			close(e.tried)
+			if err != nil {
+				e.seek()
+			}
+		})
+		return e, nil
 	}
-	e := &Executor{name: name, backend: b, options: o, relists: make(chan struct{}, 1), runs: map[string]*connection{}, calls: map[string]string{}}
-	e.ctx, e.cancel = context.WithCancel(context.Background())
-	e.listed.Store(&listed{})
-	if _, err := (&connection{name: name, backend: b, log: o.Logger}).transport(); err != nil {
-		return nil, fmt.Errorf("backend %s: %w", name, err) // time does not mend what the environment lacks
-	}
+	defer close(e.tried)
 	tools, err := e.list(ctx)
 	if err != nil {
-		if tools = e.remembered(); tools == nil {
-			o.Logger.Warn("an MCP server does not answer, and has no tools until it does; it is tried again", "backend", name, "error", err)
-		} else {
-			o.Logger.Warn("an MCP server does not answer; its tools are those that it listed last until it does; it is tried again", "backend", name, "error", err)
-			e.listed.Store(e.read(tools))
+		if known := e.remembered(); known != nil {
+			e.listed.Store(e.read(known))
 		}
+		e.missing(err)
 		e.seeking.Go(e.seek)
 		return e, nil
 	}
@@ -105,6 +120,46 @@ func Open(ctx context.Context, name string, b Backend, o Options) (*Executor, er
 	e.listed.Store(l)
 	return e, nil
 }
+
+// Check starts a server, or reaches it, and ends the connection again. It returns how many of its tools can be used, or why it cannot be; nothing
+// is kept, and nothing goes on.
+func Check(ctx context.Context, name string, b Backend, o Options) (tools int, err error) {
+	e, err := unopened(name, b, o)
+	if err != nil {
+		return 0, err
+	}
+	listed, err := e.list(ctx)
+	return len(e.read(listed).specs), errors.Join(err, e.Shutdown(ctx))
+}
+
+// unopened is an executor that has not tried to reach its server yet.
+func unopened(name string, b Backend, o Options) (*Executor, error) {
+	if err := (Config{name: b}).Validate(); err != nil {
+		return nil, err
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if _, err := (&connection{name: name, backend: b, log: o.Logger}).transport(); err != nil {
+		return nil, fmt.Errorf("backend %s: %w", name, err) // time does not mend what the environment lacks
+	}
+	e := &Executor{name: name, backend: b, options: o, relists: make(chan struct{}, 1), tried: make(chan struct{}), runs: map[string]*connection{}, calls: map[string]string{}}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.listed.Store(&listed{})
+	return e, nil
+}
+
+// missing tells that a server did not answer.
+func (e *Executor) missing(err error) {
+	if len(e.Specs()) == 0 {
+		e.options.Logger.Warn("an MCP server does not answer, and has no tools until it does; it is tried again", "backend", e.name, "error", err)
+	} else {
+		e.options.Logger.Warn("an MCP server does not answer; its tools are those that it listed last until it does; it is tried again", "backend", e.name, "error", err)
+	}
+}
+
+// Tried is closed when the server has been tried for the first time: it has answered, or failed to.
+func (e *Executor) Tried() <-chan struct{} { return e.tried }
 
 // seek tries to reach a server that was not there, until it is. The connection knows how long to wait; a call of a remembered tool that
 // makes the connection first makes no difference.
@@ -194,7 +249,7 @@ func (e *Executor) take(tools []*sdk.Tool) {
 		return
 	}
 	if len(l.specs) == 0 {
-		e.options.Logger.Warn("an MCP server has no tools any more; those that it had stay", "backend", e.name)
+		e.options.Logger.Warn("an MCP server has no tools that can be used; those that it had stay", "backend", e.name)
 		return
 	}
 	e.listed.Store(l)

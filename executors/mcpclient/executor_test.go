@@ -463,3 +463,68 @@ func TestToolsComeWhenTheServerDoes(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A server that hangs at its start is not waited for: it is known by what it listed last, or by nothing, until it answers.
+func TestLateServerDelaysNobody(t *testing.T) {
+	t.Parallel()
+	s := sdk.NewServer(&sdk.Implementation{Name: "late", Version: "1"}, nil)
+	s.AddTool(&sdk.Tool{Name: "hello", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "hello"}}}, nil
+		})
+	serving := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
+	for round, dir := 1, t.TempDir(); round <= 2; round++ { // what was listed in the first is known in the second
+		up := make(chan struct{})
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			<-up
+			serving.ServeHTTP(w, r)
+		}))
+		t.Cleanup(srv.Close)
+		changed := make(chan *Executor, 1)
+		e := open(t, Backend{URL: srv.URL, Shared: true}, Options{Late: true, StateDir: dir, Changed: func(e *Executor) { changed <- e }})
+		if got := len(e.Specs()); got != round-1 {
+			t.Errorf("round %d: %d tools before it has answered", round, got)
+		}
+		select {
+		case <-e.Tried():
+			t.Errorf("round %d: it is told as tried, and hangs", round)
+		default:
+		}
+		close(up)
+		<-e.Tried()
+		if round == 1 {
+			<-changed
+		}
+		if got, _, err := do(t.Context(), e, "r_1", "test.hello", `{}`); err != nil || got != `{"text":"hello"}` {
+			t.Errorf("round %d: %s %v", round, got, err)
+		}
+	}
+	over := make(chan struct{})
+	hangs := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))
+	t.Cleanup(func() { close(over); hangs.Close() })
+	never := open(t, Backend{URL: hangs.URL}, Options{Late: true})
+	if err := never.Shutdown(t.Context()); err != nil { // although it is being tried
+		t.Error(err)
+	}
+	<-never.Tried()
+}
+
+// A check says what a server has, or why it has nothing, and leaves nothing behind.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if n, err := Check(t.Context(), "test", testBackend(t), Options{StateDir: dir}); err != nil || n == 0 {
+		t.Errorf("%d tools, %v", n, err)
+	}
+	if kept, err := os.ReadDir(dir); err != nil || len(kept) > 0 {
+		t.Errorf("%v, %v", kept, err)
+	}
+	over := make(chan struct{})
+	hangs := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))
+	t.Cleanup(func() { close(over); hangs.Close() })
+	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if n, err := Check(short, "test", Backend{URL: hangs.URL}, Options{}); err == nil || n > 0 || !strings.Contains(err.Error(), "did not start in time") {
+		t.Errorf("%d tools, %v", n, err)
+	}
+}
