@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"toolsvc/executors/browser/chromium"
@@ -20,10 +21,26 @@ const (
 	ownerFile       = "owner.json"
 )
 
-// owner is the process that an ephemeral browser belongs to: a number alone may be given to another process.
+// owner is the process that an ephemeral browser belongs to: a number alone may be given to another process. Numbers and times are those of one
+// PID namespace: containers, and machines, may share the folder for temporary files.
 type owner struct {
-	PID     int    `json:"pid"`
-	Started string `json:"started"`
+	PID       int    `json:"pid"`
+	Started   string `json:"started"`
+	Namespace string `json:"namespace"`
+}
+
+// namespace names the PID namespace of this process among all that there are, "" where that is not known. The number of a namespace is given
+// to another one only when it and all of its processes are gone, and is the system's own: the start of the system tells two of them apart.
+func namespace() string {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	pids, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(boot)) + " " + pids
 }
 
 // newTemporary makes the folder of an ephemeral executor.
@@ -32,7 +49,7 @@ func newTemporary() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make a temporary state directory: %w", err)
 	}
-	text, err := json.Marshal(owner{os.Getpid(), chromium.StartTime(os.Getpid())})
+	text, err := json.Marshal(owner{os.Getpid(), chromium.StartTime(os.Getpid()), namespace()})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, ownerFile), text, 0o600)
 	}
@@ -57,7 +74,8 @@ func endOrphans() {
 	}
 }
 
-// orphaned reports that a folder is this user's own, and that the process that it names is gone. A folder that names none may be new.
+// orphaned reports that a folder is this user's own, and that the process that it names was of this namespace and is gone. A folder that names
+// none may be new; of another namespace's processes nothing is known here, so theirs are left.
 func orphaned(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
@@ -68,7 +86,7 @@ func orphaned(dir string) bool {
 	}
 	text, err := os.ReadFile(filepath.Join(dir, ownerFile))
 	var o owner
-	if err != nil || json.Unmarshal(text, &o) != nil || o.PID <= 0 || o.Started == "" {
+	if err != nil || json.Unmarshal(text, &o) != nil || o.PID <= 0 || o.Started == "" || o.Namespace == "" || o.Namespace != namespace() {
 		return false
 	}
 	return chromium.StartTime(o.PID) != o.Started
