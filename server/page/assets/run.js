@@ -44,7 +44,7 @@ export class RunPage {
     this.#questions = h('section', { class: 'asks', 'aria-labelledby': 'asks-title', hidden: true }, h('h2', { id: 'asks-title', tabindex: '-1' }, t('asks.title')));
     this.#answer = h('section', { class: 'answer', hidden: true });
     this.#healing = h('section', { class: 'healing', hidden: true });
-    this.#list = h('div', { class: 'steps', role: 'list' });
+    this.#list = h('div', { class: 'steps', role: 'list', 'aria-labelledby': 'steps-title' });
     this.#stepsTitle = h('h2', { id: 'steps-title', tabindex: '-1' }, t('steps.title'));
     fill(main, h('div', { class: 'run-head' }, h('p', { class: 'back' }, h('a', { href: '/' }, '← ', t('runs.title'))), this.#head, this.#facts, h('div', { class: 'bar' }, this.#controls, this.#connection)),
       this.#message, this.#now.element, this.#questions,
