@@ -8,6 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -101,6 +102,41 @@ func unknownFields(n *yaml.Node, what string, names ...string) []string {
 	return lines
 }
 
+// wrongType is what the YAML decoder says of a value of another type than the field's, which it calls by its Go name.
+var wrongType = regexp.MustCompile("(?s)cannot unmarshal (!!\\w+)(?: (`.*`))? into ([^`]+)$")
+
+// inYAMLsWords says in words of YAML what the decoder says of types.
+func inYAMLsWords(line string) string {
+	return wrongType.ReplaceAllStringFunc(line, func(m string) string {
+		parts := wrongType.FindStringSubmatch(m)
+		got, known := map[string]string{"!!seq": "a list", "!!map": "a mapping", "!!null": "nothing"}[parts[1]]
+		if !known {
+			got = strings.Trim(parts[2], "`")
+			if len(got) > 40 || parts[1] == "!!str" {
+				got = strconv.Quote(got)
+			}
+		}
+		want := "something else"
+		switch t := strings.TrimPrefix(parts[3], "*"); {
+		case t == "[]string":
+			want = "a list of texts"
+		case strings.HasPrefix(t, "[]"):
+			want = "a list"
+		case strings.HasPrefix(t, "map["):
+			want = "a mapping"
+		case strings.HasPrefix(t, "int"), strings.HasPrefix(t, "uint"):
+			want = "a whole number"
+		case strings.HasPrefix(t, "float"):
+			want = "a number"
+		case t == "bool":
+			want = "true or false"
+		case t == "string":
+			want = "a text"
+		}
+		return fmt.Sprintf("%s stands where %s belongs", got, want)
+	})
+}
+
 // maxPlanMistakes bounds how many mistakes of a plan's form are listed.
 const maxPlanMistakes = 50
 
@@ -135,14 +171,17 @@ func ParsePlan(r io.Reader) (*Plan, error) {
 		}
 		lines = append(lines, more.Errors...)
 	}
+	for i, l := range lines {
+		lines[i] = inYAMLsWords(l)
+	}
+	for _, issue := range p.Policy.Validate("/policy") {
+		lines = append(lines, issue.Message)
+	}
 	if extra := len(lines) - maxPlanMistakes; extra > 0 {
 		lines = append(lines[:maxPlanMistakes], fmt.Sprintf("and %d more", extra))
 	}
 	if len(lines) > 0 {
 		return nil, errors.New(strings.Join(lines, "\n"))
-	}
-	if issues := p.Policy.Validate("/policy"); len(issues) > 0 {
-		return nil, issues
 	}
 	switch {
 	case len(p.Stages) > 0 && len(p.Steps) > 0:
@@ -171,12 +210,22 @@ func inLanguage(name string, names map[string]string, lang string) string {
 // Requests turns the steps into calls, with the variables filled in; vars replaces the plan's own. Its error names every unknown variable
 // and its step.
 func (p *Plan) Requests(vars map[string]string) ([]tool.Request, error) {
+	reqs, bad := p.requests(vars)
+	var errs []error
+	for _, b := range bad {
+		errs = append(errs, fmt.Errorf("line %d, step %d (%s): %w", b.Line, b.Number, b.Tool, b.Err))
+	}
+	return reqs, errors.Join(errs...)
+}
+
+// requests is [Plan.Requests] with the mistakes one by one; the request of a step that has one is empty.
+func (p *Plan) requests(vars map[string]string) ([]tool.Request, []StepError) {
 	all := maps.Clone(p.Vars)
 	if all == nil {
 		all = map[string]string{}
 	}
 	maps.Copy(all, vars)
-	var errs []error
+	var bad []StepError
 	reqs := make([]tool.Request, len(p.Steps))
 	for i, s := range p.Steps {
 		f := &filler{vars: all}
@@ -195,17 +244,17 @@ func (p *Plan) Requests(vars map[string]string) ([]tool.Request, error) {
 			args["expect"] = expect
 		}
 		if len(f.unknown) > 0 {
-			errs = append(errs, fmt.Errorf("line %d, step %d (%s): %w", s.line, i+1, s.Tool, f.err()))
+			bad = append(bad, StepError{Number: i + 1, Line: s.line, Tool: s.Tool, Err: f.err()})
 			continue
 		}
 		text, err := json.Marshal(args)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("line %d, step %d (%s): the arguments cannot be written as JSON: %w", s.line, i+1, s.Tool, err))
+			bad = append(bad, StepError{Number: i + 1, Line: s.line, Tool: s.Tool, Err: fmt.Errorf("the arguments cannot be written as JSON: %w", err)})
 			continue
 		}
 		reqs[i] = tool.Request{CallID: tool.NewCallID(), Tool: s.Tool, Arguments: text}
 	}
-	return reqs, errors.Join(errs...)
+	return reqs, bad
 }
 
 // variable matches a reference, and what is written for the two characters that begin one: a shell's own "${HOME}" is "$${HOME}" in a plan.

@@ -216,12 +216,7 @@ func (s *Service) agent(m *mistakes, st *Stage, ps *PlanStage, fill func(int, st
 // steps prepares the steps of a stage without an agent.
 func (s *Service) steps(m *mistakes, ps *PlanStage, vars map[string]string, lang string) []Step {
 	inner := &Plan{Name: ps.Name, Steps: ps.Steps, Vars: vars}
-	reqs, err := inner.Requests(nil)
-	if err != nil {
-		m.add(ps.line, "%w", err)
-		return nil
-	}
-	in, err := s.PreparePlan(inner, reqs, lang)
+	in, err := s.PrepareSteps(inner, nil, lang)
 	var bad *PlanError
 	switch {
 	case errors.As(err, &bad):

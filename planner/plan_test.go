@@ -58,6 +58,11 @@ func TestParsePlanMistakes(t *testing.T) {
 		{"unknown field of a step", "steps:\n  - tool: browser.click\n    arg: {}", `line 3: a step has no field "arg"; "args" is meant?`},
 		{"a step that is text", "steps:\n  - browser.click", "line 2: a step is a mapping"},
 		{"args that are a list", "steps:\n  - tool: browser.click\n    args: [1]", "line 3"},
+		{"a text for a list", "steps:\n  - tool: browser.click\n    expect: page.ready", `line 3: "page.ready" stands where a list of texts belongs`},
+		{"a word for a number", "policy: {max_calls: many}\nsteps:\n  - tool: browser.click", `line 1: "many" stands where a whole number belongs`},
+		{"a mapping for the steps", "steps: {a: b}", "a mapping stands where a list belongs"},
+		{"a policy beside other mistakes", "policy: {repair: lots}\nstep: []", `repair is "lots"; it must be none`},
+		{"other mistakes beside a policy", "policy: {repair: lots}\nstep: []", `a plan has no field "step"`},
 		{"too large", "name: " + strings.Repeat("x", maxPlan), "larger than"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -91,7 +96,7 @@ stages:
 	lines := strings.Split(err.Error(), "\n")
 	for _, want := range []string{`line 1: a plan has no field "nam"; "name" is meant?`, `line 2: a policy has no field "max_cals"`, `line 5: a stage has no field "afte"`,
 		`line 6: an agent has no field "gaol"`, `line 7: a condition has no field "iff"`, `line 10: a step has no field "argz"`, `line 11: a step is a mapping`,
-		`line 12: a step has no field "expct"`, `line 12: cannot unmarshal !!seq`} {
+		`line 12: a step has no field "expct"`, `line 12: a list stands where a mapping belongs`} {
 		if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, want) }) {
 			t.Errorf("%q is missing in:\n%v", want, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"toolsvc/narration"
@@ -139,12 +140,30 @@ func (e *PlanError) Lines(file string) []string {
 	return lines
 }
 
+// PrepareSteps is [Plan.Requests] and [Service.PreparePlan] in one, so that unknown variables are told together with all other mistakes.
+func (s *Service) PrepareSteps(p *Plan, vars map[string]string, lang string) (Input, error) {
+	reqs, unfilled := p.requests(vars)
+	in, err := s.PreparePlan(p, reqs, lang)
+	var bad *PlanError
+	if err != nil && !errors.As(err, &bad) || err == nil && len(unfilled) == 0 {
+		return in, err
+	}
+	if bad != nil {
+		unfilled = append(unfilled, bad.Steps...)
+	}
+	slices.SortStableFunc(unfilled, func(a, b StepError) int { return a.Number - b.Number })
+	return Input{}, &PlanError{Steps: unfilled}
+}
+
 // PreparePlan validates every step of a plan and makes the Input of its run, without starting anything. When a step cannot be run, the
 // error is a *PlanError with all mistakes of all steps.
 func (s *Service) PreparePlan(p *Plan, reqs []tool.Request, lang string) (Input, error) {
 	in := Input{RunID: tool.NewRunID(), Kind: KindScript, Title: p.Title(lang), Language: lang, Policy: p.Policy}
 	bad := &PlanError{}
 	for i, req := range reqs {
+		if req.Tool == "" && p.Steps[i].Tool != "" { // its variables are unknown, which is said already
+			continue
+		}
 		req.RunID = in.RunID
 		ps := p.Steps[i]
 		step, rejected, err := s.Prepare(req, lang)

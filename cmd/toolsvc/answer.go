@@ -180,7 +180,7 @@ func control(ctx context.Context, common *Common, std streams, runID string, do 
 	defer s.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the change is what counts
 	err = do(s.Service, ctx, runID)
 	if errors.Is(err, planner.ErrUnknownRun) || errors.Is(err, planner.ErrRunEnded) {
-		return usage("%w", err)
+		return overAlready(ctx, s, runID, err)
 	}
 	if err != nil {
 		return &exit{exitInfrastructure, err}

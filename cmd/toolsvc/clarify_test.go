@@ -89,6 +89,11 @@ func TestQuestionOutlivesTheServer(t *testing.T) {
 	}
 	toolsvc(exitUsage, "answer", runID, asked.Question.ID, `{"target":{"name":"Place order"}}`) // it is closed
 	toolsvc(0, "cancel", runID)
+	for _, command := range []string{"pause", "resume"} {
+		if toolsvc(exitUsage, command, runID); !strings.Contains(said, "run "+runID+" has ended already: cancelled") {
+			t.Errorf("%s of a run that has ended: %s", command, said)
+		}
+	}
 	var st planner.State
 	if err := json.Unmarshal(toolsvc(0, "show", runID, "--json"), &st); err != nil || st.Outcome != planner.OutcomeCancelled {
 		t.Errorf("outcome %s, %v", st.Outcome, err)

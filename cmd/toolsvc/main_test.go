@@ -83,6 +83,12 @@ func TestBadInputStartsNothing(t *testing.T) {
 		{"two wrong steps", func(t *testing.T) []string {
 			return []string{"run", write(t, "plan.yaml", "steps:\n  - tool: browser.navigte\n  - tool: browser.click\n    expect_failure: disabeld\n    args: {target: {name: x}}\n")}
 		}, []string{"plan.yaml:2: step 1 (browser.navigte)", "browser.navigate", "plan.yaml:3: step 2", `"disabled"`, "2 mistakes"}},
+		{"an unknown variable and a wrong step", func(t *testing.T) []string {
+			return []string{"run", write(t, "plan.yaml", "steps:\n  - tool: browser.navigte\n  - tool: browser.click\n    args: {target: {name: '${who}'}}\n")}
+		}, []string{"plan.yaml:2: step 1 (browser.navigte)", "plan.yaml:3: step 2 (browser.click): unknown variable ${who}", "2 mistakes"}},
+		{"a misspelt --var", func(t *testing.T) []string {
+			return []string{"run", "--var", "bse=x", write(t, "plan.yaml", "vars: {base: y}\nsteps:\n  - {tool: browser.navigate, args: {url: '${base}'}}\n")}
+		}, []string{"--var bse", "plan.yaml has no variable of that name; did you mean base?"}},
 		{"no plan", func(*testing.T) []string { return []string{"run", "nowhere.yaml"} }, []string{"nowhere.yaml"}},
 		{"unknown command", func(*testing.T) []string { return []string{"rn"} }, []string{"rn"}},
 		{"an address that is not loopback", func(*testing.T) []string { return []string{"serve", "--http", "0.0.0.0:0"} }, []string{"not loopback"}},

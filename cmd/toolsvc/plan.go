@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -144,9 +147,24 @@ func readPlan(file string, vars map[string]string, from string) (*planFile, erro
 		defer f.Close() //nolint:errcheck // read only
 		in = f
 	}
-	plan, err := planner.ParsePlan(in)
+	var text bytes.Buffer
+	plan, err := planner.ParsePlan(io.TeeReader(in, &text))
 	if err != nil {
 		return nil, usage("%s: %w", file, err)
+	}
+	for name := range vars { // a misspelt one would leave the plan's own value in force
+		if _, known := plan.Vars[name]; known || bytes.Contains(text.Bytes(), []byte("${"+name+"}")) {
+			continue
+		}
+		known := slices.Sorted(maps.Keys(plan.Vars))
+		near := tool.Nearest(name, known)
+		switch {
+		case near != "":
+			return nil, usage("--var %s: %s has no variable of that name; did you mean %s?", name, file, near)
+		case len(known) > 0:
+			return nil, usage("--var %s: %s has no variable of that name; it has %s", name, file, strings.Join(known, ", "))
+		}
+		return nil, usage("--var %s: %s has no variables", name, file)
 	}
 	if from != "" && len(plan.Stages) == 0 {
 		return nil, usage("%s has no stages, so there is none to begin with; --from is for plans with stages", file)
@@ -173,11 +191,7 @@ func (p *planFile) prepare(std streams, service *planner.Service, lang string) (
 	if len(p.Stages) > 0 {
 		in, err = service.PreparePipeline(p.Plan, p.vars, lang, p.from)
 	} else {
-		reqs, rerr := p.Requests(p.vars)
-		if rerr != nil {
-			return in, usage("%s: %w", p.file, rerr)
-		}
-		in, err = service.PreparePlan(p.Plan, reqs, lang)
+		in, err = service.PrepareSteps(p.Plan, p.vars, lang)
 	}
 	var bad *planner.PlanError
 	if errors.As(err, &bad) {

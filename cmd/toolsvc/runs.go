@@ -74,13 +74,25 @@ func (c *cancelCmd) Run(ctx context.Context, common *Common, std streams) error 
 	defer s.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the cancellation is what counts
 	if err := s.Service.Cancel(ctx, c.RunID); err != nil {
 		if errors.Is(err, planner.ErrUnknownRun) {
-			return usage("%w", err)
+			return overAlready(ctx, s, c.RunID, err)
 		}
 		return err
 	}
-	if _, err := s.Service.Wait(ctx, c.RunID); err != nil && ctx.Err() != nil {
+	st, err := s.Service.Wait(ctx, c.RunID)
+	if err != nil && ctx.Err() != nil {
 		return err
+	}
+	if err == nil && st.Outcome != planner.OutcomeCancelled { // it was faster
+		return usage("run %s has ended already: %s", c.RunID, st.Outcome)
 	}
 	_, err = fmt.Fprintf(std.out, "run %s is cancelled\n", c.RunID)
 	return err
+}
+
+// overAlready is the error of a request to a run that goes on no more: how it ended, where that is known, which Temporal does not say.
+func overAlready(ctx context.Context, s *stack.Stack, runID string, err error) error {
+	if st, serr := s.Service.State(ctx, runID); serr == nil {
+		return usage("run %s has ended already: %s", runID, st.Outcome)
+	}
+	return usage("%w", err)
 }
