@@ -92,13 +92,15 @@ func (a *attempt) Close() error { return nil }
 
 // Bounds of what a server answers.
 const (
-	maxText   = 512 << 10
-	maxImages = 10
+	maxText      = 512 << 10 // bytes of all texts together
+	maxImages    = 10
+	maxResources = 100
 )
 
 // resultOf reads a server's answer.
 func (e *Executor) resultOf(ctx context.Context, res *sdk.CallToolResult) (*Result, error) {
 	r := &Result{Text: clip(textOf(res.Content), maxText)}
+	left := maxText - len(r.Text)
 	if res.StructuredContent != nil {
 		text, err := json.Marshal(res.StructuredContent)
 		if err != nil {
@@ -118,11 +120,17 @@ func (e *Executor) resultOf(ctx context.Context, res *sdk.CallToolResult) (*Resu
 			}
 			r.Images = append(r.Images, digest)
 		case *sdk.ResourceLink:
+			if len(r.Resources) == maxResources {
+				continue
+			}
 			r.Resources = append(r.Resources, Resource{URI: x.URI, Name: x.Name})
 		case *sdk.EmbeddedResource:
-			if x.Resource != nil {
-				r.Resources = append(r.Resources, Resource{URI: x.Resource.URI, Text: clip(x.Resource.Text, maxText)})
+			if x.Resource == nil || len(r.Resources) == maxResources {
+				continue
 			}
+			text := clip(x.Resource.Text, max(0, left))
+			left -= len(text)
+			r.Resources = append(r.Resources, Resource{URI: x.Resource.URI, Text: text})
 		}
 	}
 	return r, nil

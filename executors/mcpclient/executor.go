@@ -230,11 +230,17 @@ func (e *Executor) relist(session *sdk.ClientSession) {
 	default:
 		return // it is being read
 	}
-	time.Sleep(relistAfter) // servers that change tell so more than once
+	select { // servers that change tell so more than once
+	case <-time.After(relistAfter):
+	case <-e.ctx.Done():
+	}
 	<-e.relists
-	ctx, cancel := context.WithTimeout(context.Background(), connectLimit)
+	ctx, cancel := context.WithTimeout(e.ctx, connectLimit)
 	defer cancel()
 	tools, err := e.tools(ctx, session)
+	if e.ctx.Err() != nil {
+		return // it is being shut down
+	}
 	if err != nil {
 		e.options.Logger.Warn("an MCP server has changed its tools, and does not list them", "backend", e.name, "error", err)
 		return

@@ -210,6 +210,20 @@ func TestSessionOfAProgramThatEndsAtOnce(t *testing.T) {
 	}
 }
 
+// An output of very many lines is not whole, however short they are: nothing is concluded from what is left of it.
+func TestSessionWithVeryManyLines(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.do("open", nil).ok()
+	d := b.do("type", args{"text": "echo BROKEN; yes . | head -n 30000; echo the end", "submit": true, "timeout_ms": 60000, "expect": []string{`!stdout.contains("BROKEN")`}})
+	if v := d.verdict(); v.Verdict == tool.VerdictSuccess {
+		t.Errorf("%s: %s", v.Verdict, v.Explanation)
+	}
+	if r := d.typed(); !strings.HasPrefix(r.Output, "BROKEN\n") || !strings.HasSuffix(r.Output, "the end") || r.OutputOmittedBytes == 0 {
+		t.Errorf("%d bytes omitted of %.40q", r.OutputOmittedBytes, r.Output)
+	}
+}
+
 // What is told of a session is told whole, also where the program, its title and its directory are called the same.
 func TestSessionThatIsCalledAsItsProgram(t *testing.T) {
 	t.Parallel()

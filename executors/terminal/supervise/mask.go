@@ -22,8 +22,8 @@ type masker struct {
 func newMasker(to io.Writer, secrets []string) *masker {
 	m := &masker{to: to}
 	for _, s := range secrets {
-		if s != "" {
-			m.secrets = append(m.secrets, []byte(s))
+		if b := []byte(s); s != "" && !slices.ContainsFunc(m.secrets, func(o []byte) bool { return bytes.Equal(o, b) }) {
+			m.secrets = append(m.secrets, b)
 		}
 	}
 	slices.SortFunc(m.secrets, func(a, b []byte) int { return len(b) - len(a) })

@@ -315,8 +315,24 @@ func (d *display) line() string {
 	return b.String()
 }
 
-// renderScrollback bounds the lines of an output that is rendered.
+// renderScrollback bounds the rows of an output that is rendered.
 const renderScrollback = 20_000
+
+// lastRows is the end of a stream that takes no more than so many rows of a screen; it begins with a line, unless one line alone is longer.
+func lastRows(raw []byte, cols, rows int) []byte {
+	for at := len(raw); at > 0; {
+		start := bytes.LastIndexByte(raw[:at-1], '\n') + 1
+		need := 1 + (at-start)/cols // at the most: sequences that show nothing are counted, too
+		if need > rows && at == len(raw) {
+			return raw[at-rows*cols:]
+		}
+		if rows -= need; rows < 0 {
+			return raw[at:]
+		}
+		at = start
+	}
+	return raw
+}
 
 // render shows what a stream reads like on a screen, as plain text: lines that were overwritten are as they were left.
 func render(raw []byte, cols int) string {

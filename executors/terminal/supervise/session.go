@@ -272,8 +272,9 @@ func (f feeder) Write(p []byte) (int, error) {
 		x.segment = x.written + int64(n)
 		x.screen.write(rest[:n])
 		x.written += int64(n)
-		if fresh := min(int64(n), x.written-x.headAt); fresh > 0 && len(x.head) < maxHead {
-			x.head = append(x.head, rest[int64(n)-fresh:n]...)
+		if fresh := min(int64(n), x.written-x.headAt); fresh > 0 {
+			piece := rest[int64(n)-fresh : n]
+			x.head = append(x.head, piece[:min(len(piece), maxHead-len(x.head))]...)
 		}
 		rest = rest[n:]
 	}
@@ -628,7 +629,8 @@ func (x *session) since(from, to int64) []byte {
 }
 
 // output renders what was written between two positions. Of a program that used the whole screen there is only the screen. Of what is not kept
-// any more there is the beginning, when it followed the latest input, and the end.
+// any more, or takes more than renderScrollback rows, there is the beginning, when it followed the latest input, and the end. Omitted counts all that
+// is not shown; only where it is 0 the output is whole.
 func (x *session) output(from, to int64) Output {
 	raw := x.since(from, to)
 	for _, alt := range []string{"\x1b[?1049h", "\x1b[?47h", "\x1b[?1047h"} {
@@ -636,18 +638,22 @@ func (x *session) output(from, to int64) Output {
 			return Output{}
 		}
 	}
-	lost := max(0, to-from) - int64(len(raw))
-	if lost == 0 {
+	all := max(0, to-from)
+	if int64(len(raw)) < all {
+		raw = raw[bytes.IndexByte(raw, '\n')+1:] // from the first whole line on
+	}
+	if raw = lastRows(raw, x.order.Cols, renderScrollback); int64(len(raw)) == all {
 		sp := newSpool(x.order.Whole, x.order.Head, x.order.Tail)
 		_, _ = sp.Write([]byte(render(raw, x.order.Cols))) // it takes everything
 		return sp.output()
 	}
 	var o Output
-	if i := bytes.LastIndexByte(x.head, '\n'); x.headAt == from && i > 0 && int64(i) < lost {
-		o.Head = render(x.head[:i], x.order.Cols)
-		lost -= int64(i)
+	o.Tail, o.Omitted = render(raw, x.order.Cols), all-int64(len(raw))
+	head := x.head[:min(int64(len(x.head)), o.Omitted)]
+	if i := bytes.LastIndexByte(head, '\n'); x.headAt == from && i > 0 {
+		o.Head = render(head[:i], x.order.Cols)
+		o.Omitted -= int64(i)
 	}
-	o.Tail, o.Omitted = render(raw[bytes.IndexByte(raw, '\n')+1:], x.order.Cols), lost
 	return o
 }
 
