@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
@@ -190,5 +192,51 @@ func TestAgree(t *testing.T) {
 		if (c.want == "") != (len(broken) == 0) || c.want != "" && !strings.Contains(broken[0], c.want) {
 			t.Errorf("%s: %v", c.name, broken)
 		}
+	}
+}
+
+// Two runs of one start are found, and a run that nobody was told of.
+func TestStartedOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		answered string
+		runs     []string
+		want     string
+	}{
+		{"r_a", []string{"r_a"}, ""},
+		{"r_a", nil, ""},
+		{"", []string{"r_a"}, ""},
+		{"", nil, ""},
+		{"r_a", []string{"r_a", "r_b"}, "there are 2 runs"},
+		{"", []string{"r_a", "r_b"}, "there are 2 runs"},
+		{"r_a", []string{"r_b"}, "told of the run r_a"},
+	} {
+		if got := startedOnce(c.answered, c.runs); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s, %v: %q", c.answered, c.runs, got)
+		}
+	}
+}
+
+// A start whose first answers are lost is sent again, each time under the same key.
+func TestStartIsRepeatedUnderItsKey(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		keys = append(keys, r.Header.Get("Idempotency-Key"))
+		switch len(keys) {
+		case 1:
+			panic(http.ErrAbortHandler) // no answer
+		case 2:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		default:
+			w.WriteHeader(http.StatusCreated)
+			_, _ = w.Write([]byte(`{"run_id":"r_x"}`))
+		}
+	}))
+	t.Cleanup(srv.Close)
+	w := &world{client: &client{base: srv.URL, statuses: map[int]int{}}}
+	id, err := w.startRun(t.Context(), Run{ID: "r_1", Kind: Script})
+	if err != nil || id != "r_x" || !slices.Equal(keys, []string{"r_1-start", "r_1-start", "r_1-start"}) {
+		t.Errorf("%s, %v: keys %v", id, err, keys)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"toolsvc/tool"
 )
 
-// The invariants, as docs/chaos.md and docs/architecture.md state them. [judge] checks 1 to 6 for one call, [agree] 7 for one run; the
-// round checks the others.
+// The invariants, as docs/chaos.md and docs/architecture.md state them. [judge] checks 1 to 6 for one call, [agree] 7 and
+// [startedOnce] 11 for one run; the round checks the others.
 const (
 	// Every accepted call ends in a result or in an open question, whatever was killed or cut off meanwhile.
 	ruleEnds = "1: every call ends in a result or an open question"
@@ -34,6 +34,8 @@ const (
 	ruleReplay = "9: histories replay"
 	// The process ends only when it is told to, and when it has, no process of it is left.
 	ruleLeft = "10: no process ends by itself, and none is left behind"
+	// A start that is sent again under its idempotency key, because its answer was lost, makes no second run, and is answered with the first.
+	ruleStart = "11: a start under one key makes one run"
 )
 
 // Violation is a broken invariant, with what is needed to repeat it.
@@ -109,6 +111,18 @@ func judge(s seen) (broken [][2]string) {
 		}
 	}
 	return broken
+}
+
+// startedOnce returns in words what is wrong with the runs that starts under one key have led to, "" for nothing. answered is the run that the
+// client was told of, "" when no answer reached it; a list of runs lags behind, and may lack it.
+func startedOnce(answered string, runs []string) string {
+	switch {
+	case len(runs) > 1:
+		return fmt.Sprintf("there are %d runs: %v", len(runs), runs)
+	case len(runs) == 1 && answered != "" && runs[0] != answered:
+		return fmt.Sprintf("the client was told of the run %s, and there is %s", answered, runs[0])
+	}
+	return ""
 }
 
 // saysNothing reports whether a failure claims that the world is as before the call: every attempt was without effect, or was taken back.

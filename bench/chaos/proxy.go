@@ -38,8 +38,7 @@ func openFront(to string) (*front, error) {
 	p.Transport, p.FlushInterval, p.ErrorLog = plain.Transport, -1, log.New(io.Discard, "", 0)
 	p.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // as if there were no proxy
 	p.ModifyResponse = func(resp *http.Response) error {
-		// The start of a run takes no idempotency key: a client that loses its answer must not repeat it, and could only look for the run.
-		if resp.Request.URL.Path == "/v1/runs" || strings.HasSuffix(resp.Request.URL.Path, "/events") {
+		if strings.HasSuffix(resp.Request.URL.Path, "/events") {
 			return nil
 		}
 		if time.Now().UnixNano() < f.loseUntil.Load() && rand.IntN(2) == 0 {

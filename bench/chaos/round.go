@@ -187,7 +187,7 @@ func (w *world) live(ctx context.Context, l *lived) {
 		if err != nil {
 			problem(err)
 		}
-		if id == "" { // nobody knows its name: only its effects can be looked at
+		if id == "" { // no answer came in time: only its effects can be looked at
 			l.runID = ""
 			for _, op := range l.run.Ops {
 				l.seen = append(l.seen, seen{op: op, skipped: false})
@@ -240,7 +240,7 @@ func (w *world) appendRest(ctx context.Context, l *lived) error {
 	return nil
 }
 
-// startRun starts a run with steps or a goal. When the answer gets lost, it looks for the run by its title, and does not start a second one.
+// startRun starts a run with steps or a goal. When the answer gets lost, it starts it again with the same idempotency key.
 func (w *world) startRun(ctx context.Context, run Run) (string, error) {
 	body := map[string]any{"title": run.ID}
 	if run.Kind == Goal {
@@ -254,51 +254,40 @@ func (w *world) startRun(ctx context.Context, run Run) (string, error) {
 		}
 		body["steps"] = steps
 	}
-	for {
-		status, answer := w.client.once(ctx, http.MethodPost, "/v1/runs", "", body)
-		switch {
-		case status == http.StatusCreated:
-			var started struct {
-				RunID string `json:"run_id"`
-			}
-			err := json.Unmarshal(answer, &started)
-			return started.RunID, err
-		case status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests: // nothing was accepted
-		case status == 0 || status >= 500:
-			if id := w.find(ctx, run.ID); id != "" {
-				return id, nil
-			}
-			return "", nil
-		default:
-			return "", fmt.Errorf("start: status %d %s", status, clip(string(answer), 400))
-		}
-		if !pause(ctx, 150*time.Millisecond) {
-			return "", errNoResult
-		}
+	status, answer, err := w.client.insist(ctx, http.MethodPost, "/v1/runs", run.ID+"-start", body)
+	if err != nil {
+		return "", err
 	}
+	var started struct {
+		RunID string `json:"run_id"`
+	}
+	if err := json.Unmarshal(answer, &started); status != http.StatusCreated || err != nil || started.RunID == "" {
+		return "", fmt.Errorf("start: status %d %s", status, clip(string(answer), 400))
+	}
+	return started.RunID, nil
 }
 
-// find looks for a run by its title for a while: a list of runs lags behind.
-func (w *world) find(ctx context.Context, title string) string {
-	for range 20 {
-		_, answer, err := w.client.insist(ctx, http.MethodGet, "/v1/runs?limit=100", "", nil)
-		var list struct {
-			Runs []struct {
-				RunID string `json:"run_id"`
-				Title string `json:"title"`
-			} `json:"runs"`
-		}
-		if err != nil || json.Unmarshal(answer, &list) != nil {
-			return ""
-		}
-		for _, r := range list.Runs {
-			if r.Title == title {
-				return r.RunID
-			}
-		}
-		pause(ctx, 100*time.Millisecond)
+// called lists the runs of a title.
+func (w *world) called(ctx context.Context, title string) (ids []string, err error) {
+	_, answer, err := w.client.insist(ctx, http.MethodGet, "/v1/runs?limit=1000", "", nil)
+	if err != nil {
+		return nil, err
 	}
-	return ""
+	var list struct {
+		Runs []struct {
+			RunID string `json:"run_id"`
+			Title string `json:"title"`
+		} `json:"runs"`
+	}
+	if err := json.Unmarshal(answer, &list); err != nil {
+		return nil, fmt.Errorf("the list of runs is %s: %w", clip(string(answer), 400), err)
+	}
+	for _, r := range list.Runs {
+		if r.Title == title {
+			ids = append(ids, r.RunID)
+		}
+	}
+	return ids, nil
 }
 
 // awaitEnd waits until the run is over or waits for a person.
@@ -370,6 +359,15 @@ func (w *world) audit(ctx context.Context, l *lived, t *tally, mu *sync.Mutex) (
 	for _, id := range lines {
 		counts[id]++
 	}
+	if l.run.Kind == Script || l.run.Kind == Goal { // the others name their runs
+		ids, err := w.called(ctx, l.run.ID)
+		if err != nil {
+			say(ruleStart, err.Error())
+		}
+		if what := startedOnce(l.runID, ids); what != "" {
+			say(ruleStart, what)
+		}
+	}
 	results, calls, effects, outcomes := map[string]*tool.Result{}, 0, 0, []string{}
 	var verified []string
 	for i, s := range l.seen {
@@ -381,7 +379,7 @@ func (w *world) audit(ctx context.Context, l *lived, t *tally, mu *sync.Mutex) (
 			verified = append(verified, s.op.ID)
 		}
 		rules := judge(s)
-		if l.runID == "" { // its name got lost: nothing but its effects is known
+		if l.runID == "" { // no answer came: nothing but its effects is known
 			rules = slices.DeleteFunc(rules, func(b [2]string) bool { return b[0] != ruleOnce })
 		}
 		for _, b := range rules {
@@ -394,7 +392,7 @@ func (w *world) audit(ctx context.Context, l *lived, t *tally, mu *sync.Mutex) (
 		calls, effects = calls+1, effects+s.effects
 		outcome := outcomeOf(s)
 		if l.runID == "" {
-			outcome = "the answer to the start was lost"
+			outcome = "no answer to the start"
 		}
 		outcomes = append(outcomes, string(s.op.Kind)+": "+outcome)
 		if s.result != nil {
