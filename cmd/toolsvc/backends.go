@@ -93,8 +93,8 @@ func (b *backends) done(ctx context.Context, log *slog.Logger) {
 const patience = 2 * time.Second
 
 // openBackends starts the servers of the configuration, all at once. One that cannot be used is left out, and logged: the others are served.
-// It waits for those that are needed; any other is known by what it listed last until it answers, and its tools come when it does, where somebody
-// follows. needed is nil when none is waited for.
+// A program that goes on, and follows, gives no needed: it waits for none, and a server's tools come when it answers. Otherwise those that are needed
+// are waited for, and the others left alone: they are known by what they listed last.
 func (c *Common) openBackends(ctx context.Context, log *slog.Logger, needed func(name string) bool) (*backends, error) {
 	b := &backends{log: log, began: time.Now()}
 	config, err := c.readBackends()
@@ -108,7 +108,7 @@ func (c *Common) openBackends(ctx context.Context, log *slog.Logger, needed func
 		starting.Go(func() {
 			var err error
 			open[i], err = mcpclient.Open(ctx, name, config[name], mcpclient.Options{StateDir: c.StateDir, Version: version(), Logger: log, Changed: b.relisted, Ask: b.ask, Progress: b.progress,
-				PutArtifact: b.put, Late: needed == nil || !needed(name)})
+				PutArtifact: b.put, Late: needed == nil, Asleep: needed != nil && !needed(name)})
 			if err != nil {
 				open[i] = nil
 				log.Error("an MCP server is left out", "backend", name, "error", err)
@@ -234,9 +234,11 @@ func (b *backends) put(ctx context.Context, mediaType string, data []byte) (stri
 
 // close ends the servers that were started.
 func (b *backends) close(ctx context.Context) error {
-	var errs []error
-	for _, e := range b.open {
-		errs = append(errs, e.Shutdown(ctx))
+	errs := make([]error, len(b.open))
+	var ending sync.WaitGroup
+	for i, e := range b.open {
+		ending.Go(func() { errs[i] = e.Shutdown(ctx) })
 	}
+	ending.Wait()
 	return errors.Join(errs...)
 }

@@ -34,6 +34,9 @@ type Options struct {
 	// Late lets Open return without waiting for the server: it is known by what it listed last, or by nothing, until it answers. Tried tells
 	// when it has, or has not.
 	Late bool
+	// Asleep leaves the server alone until one of the tools that it listed last is called. Whatever does not need it does not wait for it, at
+	// its own end either.
+	Asleep bool
 	// Version of this program.
 	Version string
 	Logger  *slog.Logger
@@ -78,16 +81,22 @@ const maxConnections = 64
 // other tools. A tool that cannot be used (its schema does not compile) is left out, and logged. A configuration that is not valid or
 // lacks a variable of the environment, and a server none of whose tools can be used, are errors; of the latter, one that comes late is only logged.
 //
-// It waits for the server for 30 s at most, or not at all with Options.Late.
+// It waits for the server for 30 s at most, or not at all with Options.Late and Options.Asleep.
 func Open(ctx context.Context, name string, b Backend, o Options) (*Executor, error) {
 	e, err := unopened(name, b, o)
 	if err != nil {
 		return nil, err
 	}
-	if o.Late {
+	if o.Late || o.Asleep {
 		if known := e.remembered(); known != nil {
 			e.listed.Store(e.read(known))
 		}
+	}
+	switch {
+	case o.Asleep:
+		close(e.tried)
+		return e, nil
+	case o.Late:
 		e.seeking.Go(func() {
 			tools, err := e.list(e.ctx)
 			if err == nil {

@@ -509,6 +509,32 @@ func TestLateServerDelaysNobody(t *testing.T) {
 	<-never.Tried()
 }
 
+// A server that is not needed is not even asked, and is there when one of the tools that it listed before is called.
+func TestAsleepUntilCalled(t *testing.T) {
+	t.Parallel()
+	s := sdk.NewServer(&sdk.Implementation{Name: "asleep", Version: "1"}, nil)
+	s.AddTool(&sdk.Tool{Name: "hello", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "hello"}}}, nil
+		})
+	serving := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
+	var asked atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked.Add(1); serving.ServeHTTP(w, r) }))
+	t.Cleanup(srv.Close)
+	b, o := Backend{URL: srv.URL, Shared: true}, Options{StateDir: t.TempDir()}
+	open(t, b, o) // which lists
+	before := asked.Load()
+	o.Asleep = true
+	e := open(t, b, o)
+	<-e.Tried()
+	if len(e.Specs()) != 1 || asked.Load() != before {
+		t.Errorf("%d tools, asked %d times", len(e.Specs()), asked.Load()-before)
+	}
+	if got, _, err := do(t.Context(), e, "r_1", "test.hello", `{}`); err != nil || got != `{"text":"hello"}` {
+		t.Errorf("%s %v", got, err)
+	}
+}
+
 // A check says what a server has, or why it has nothing, and leaves nothing behind.
 func TestCheck(t *testing.T) {
 	t.Parallel()
