@@ -123,7 +123,7 @@ func failedMessage(c Conclusion, told Report) string {
 	for _, r := range c.Reports {
 		tried = append(tried, fmt.Sprintf("%s: %s", r.Record.Source.Badge(), r.Record.Failure))
 	}
-	return fmt.Sprintf("%s Tried %d ways (%s).", msg, len(c.Reports), strings.Join(tried, "; "))
+	return fmt.Sprintf("%s Tried %d times (%s).", msg, len(c.Reports), strings.Join(tried, "; "))
 }
 
 // hint makes the RetryHint that belongs to how the step ended.
