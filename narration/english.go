@@ -57,6 +57,7 @@ var english = map[string]string{
 	"say.resumed":              "Going on",
 	"say.completed":            "Completed: all {steps} steps verified",
 	"say.completed.one":        "Completed: {steps} step verified",
+	"say.completed.some":       "Completed: {verified} of {steps} steps verified",
 	"say.stopped":              "Stopped: {verified} of {steps} steps verified",
 	"say.stopped.one":          "Stopped: {verified} of {steps} step verified",
 	"say.cancelled":            "Cancelled: {verified} of {steps} steps verified",

@@ -57,6 +57,7 @@ var japanese = map[string]string{
 	"say.resumed":              "再開します",
 	"say.completed":            "完了: {steps}件の手順をすべて確認しました",
 	"say.completed.one":        "完了: {steps}件の手順を確認しました",
+	"say.completed.some":       "完了: {steps}件中{verified}件の手順を確認しました",
 	"say.stopped":              "中断: {steps}件中{verified}件の手順を確認しました",
 	"say.stopped.one":          "中断: {steps}件中{verified}件の手順を確認しました",
 	"say.cancelled":            "キャンセル: {steps}件中{verified}件の手順を確認しました",

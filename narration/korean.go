@@ -57,6 +57,7 @@ var korean = map[string]string{
 	"say.resumed":              "다시 진행합니다",
 	"say.completed":            "완료: {steps}개 단계를 모두 확인했습니다",
 	"say.completed.one":        "완료: {steps}개 단계를 확인했습니다",
+	"say.completed.some":       "완료: {steps}개 단계 중 {verified}개를 확인했습니다",
 	"say.stopped":              "중단: {steps}개 단계 중 {verified}개를 확인했습니다",
 	"say.stopped.one":          "중단: {steps}개 단계 중 {verified}개를 확인했습니다",
 	"say.cancelled":            "취소: {steps}개 단계 중 {verified}개를 확인했습니다",

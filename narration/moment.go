@@ -135,8 +135,11 @@ func (m Moment) Paused() Event { return m.event(PlanningSteps, Warning, "say.pau
 // Resumed: the run goes on.
 func (m Moment) Resumed() Event { return m.event(PlanningSteps, Info, "say.resumed", nil) }
 
-// Completed: the run has ended, with every one of its m.Steps steps verified.
-func (m Moment) Completed() Event {
+// Completed: the run has succeeded. In one that a model planned, some of its m.Steps steps may have failed and been made good by others.
+func (m Moment) Completed(verified int) Event {
+	if verified < m.Steps {
+		return m.event(Completing, Success, "say.completed.some", map[string]string{"steps": strconv.Itoa(m.Steps), "verified": strconv.Itoa(verified)})
+	}
 	return m.event(Completing, Success, one("say.completed", m.Steps), map[string]string{"steps": strconv.Itoa(m.Steps)})
 }
 

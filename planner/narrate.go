@@ -132,7 +132,7 @@ func published(p Publication, res *tool.Result) ([]store.Event, error) {
 	default:
 		switch p.Finished {
 		case OutcomeSucceeded:
-			ts = append(ts, told{"run/finished", m.Completed()})
+			ts = append(ts, told{"run/finished", m.Completed(p.Verified)})
 		case OutcomeCancelled:
 			ts = append(ts, told{"run/finished", m.Cancelled(p.Verified)})
 		case OutcomeFailed:
