@@ -18,6 +18,7 @@ import (
 
 	toolspb "toolsvc/gen/grpc/tools/pb"
 	"toolsvc/planner"
+	"toolsvc/store"
 	"toolsvc/tool"
 )
 
@@ -102,7 +103,8 @@ func TestHealthFollowsReadiness(t *testing.T) {
 func TestWhyNotReady(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"Temporal, which": planner.ErrUnavailable, "Temporal, which keeps": context.DeadlineExceeded, "stopping": errStopping, "is full": planner.ErrNoRoom, "Something": errors.New("x"),
+		"Temporal, which": planner.ErrUnavailable, "Temporal, which keeps": context.DeadlineExceeded, "stopping": errStopping,
+		"The database that keeps the store": fmt.Errorf("%w: %w", store.ErrUnavailable, context.DeadlineExceeded), "is full": planner.ErrNoRoom, "Something": errors.New("x"),
 	} {
 		if got := whyNotReady(err); !strings.Contains(got, want) {
 			t.Errorf("%v: %q", err, got)

@@ -11,6 +11,7 @@ import (
 	runspb "toolsvc/gen/grpc/runs/pb"
 	toolspb "toolsvc/gen/grpc/tools/pb"
 	"toolsvc/planner"
+	"toolsvc/store"
 )
 
 const (
@@ -54,6 +55,8 @@ const noRoom = "The disk that keeps the runs is full. Calls are refused until it
 
 func whyNotReady(err error) string {
 	switch {
+	case errors.Is(err, store.ErrUnavailable): // before what its own error may be about, a time that is over
+		return "The database that keeps the store cannot be reached. Calls wait, or fail, until it is back."
 	case errors.Is(err, planner.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		return "Temporal, which keeps the runs, cannot be reached. Calls are refused until it is back."
 	case errors.Is(err, planner.ErrNoRoom):

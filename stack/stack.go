@@ -116,7 +116,7 @@ func Open(ctx context.Context, o Options) (s *Stack, err error) {
 	if err := os.MkdirAll(o.StateDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the state directory: %w", err)
 	}
-	if err := shareable(o); err != nil {
+	if err := Shareable(o.StoreURL); err != nil {
 		return nil, err
 	}
 	reg, err := NewRegistry(o.Toolsets...)
@@ -265,6 +265,9 @@ func (s *Stack) reachTemporal(ctx context.Context, o Options) error {
 func (s *Stack) Ready(ctx context.Context) error {
 	if err := s.Store.Room(); err != nil {
 		return fmt.Errorf("%w: %w", planner.ErrNoRoom, err)
+	}
+	if err := s.Store.Reach(ctx); err != nil {
+		return err
 	}
 	return s.Client.Ping(ctx)
 }

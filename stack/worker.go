@@ -66,9 +66,9 @@ func workerName(path string) (string, error) {
 	return name, nil
 }
 
-// shareable refuses a store that several machines share without what else they must share.
-func shareable(o Options) error {
-	if o.StoreURL != "" && os.Getenv(SealKeyVariable) == "" {
+// Shareable refuses a store that several machines share without what else they must share. The file of a state directory, "", is shared by none.
+func Shareable(storeURL string) error {
+	if storeURL != "" && os.Getenv(SealKeyVariable) == "" {
 		return fmt.Errorf("a shared store needs a sealing key that all of its processes share, in %s; make one with: head -c %d /dev/urandom | base64", SealKeyVariable, planner.SealKeySize)
 	}
 	return nil

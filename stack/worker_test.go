@@ -31,14 +31,14 @@ func TestWorkerName(t *testing.T) {
 
 func TestSharedStoreNeedsASharedKey(t *testing.T) {
 	t.Setenv(SealKeyVariable, "")
-	if err := shareable(Options{StoreURL: "postgres://h/d"}); err == nil || !strings.Contains(err.Error(), SealKeyVariable) {
+	if err := Shareable("postgres://h/d"); err == nil || !strings.Contains(err.Error(), SealKeyVariable) {
 		t.Errorf("without a key: %v", err)
 	}
-	if err := shareable(Options{}); err != nil {
+	if err := Shareable(""); err != nil {
 		t.Errorf("one machine: %v", err)
 	}
 	t.Setenv(SealKeyVariable, "x")
-	if err := shareable(Options{StoreURL: "postgres://h/d"}); err != nil {
+	if err := Shareable("postgres://h/d"); err != nil {
 		t.Errorf("with a key: %v", err)
 	}
 }

@@ -176,6 +176,9 @@ func TestServerRestart(t *testing.T) {
 	if _, err := here.AppendEvents(t.Context(), "r", []store.Event{note("lost")}); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("without a server: %v", err)
 	}
+	if err := here.Reach(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("without a server it is reached: %v", err)
+	}
 	if err := receive(t, ended); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("the watcher ended with %v", err)
 	}
@@ -183,6 +186,9 @@ func TestServerRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := collect(t.Context(), there, "r", 0, 6)
+	if err := here.Reach(t.Context()); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
 	if got := ids(appendNotes(t, here, "r", "k5")); got != "6=k5" {
 		t.Errorf("afterwards: %s", got)
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 )
@@ -59,4 +60,16 @@ func room(dir string, free uint64) error {
 		return nil
 	}
 	return fmt.Errorf("%w (%d of at least %d MiB are free in %s)", ErrDiskFull, free>>20, minRoom>>20, dir)
+}
+
+// Reach returns [ErrUnavailable] when a database server that keeps the store does not answer within the time of ctx; a file is not asked.
+func (s *Store) Reach(ctx context.Context) error {
+	if _, file := s.driver.(*sqliteFile); file {
+		return nil
+	}
+	err := s.read.PingContext(ctx)
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: reach the database: %w", ErrUnavailable, err)
 }

@@ -20,6 +20,7 @@ import (
 	"toolsvc/executors/browser/chromium"
 	"toolsvc/executors/browser/vision/ocr"
 	"toolsvc/executors/mcpclient"
+	"toolsvc/stack"
 	"toolsvc/store"
 	"toolsvc/temporalclient"
 	"toolsvc/temporalserver"
@@ -125,7 +126,11 @@ func storeFinding(ctx context.Context, common *Common) finding {
 		err = errors.Join(db.PingContext(ctx), db.Close())
 	}
 	if err != nil {
-		f.Found, f.Fix = "PostgreSQL cannot be used: "+err.Error(), "see that it runs, and that TOOLSVC_STORE is right"
+		f.Found, f.Fix = "PostgreSQL cannot be used: "+strings.Join(strings.Fields(err.Error()), " "), "see that it runs, and that TOOLSVC_STORE is right"
+		return f
+	}
+	if err := stack.Shareable(common.Store); err != nil {
+		f.Found = "PostgreSQL, reached; " + err.Error()
 		return f
 	}
 	f.OK, f.Found = true, "PostgreSQL, reached"
