@@ -67,6 +67,22 @@ func (r *run) suggested(ctx workflow.Context) bool {
 	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) && len(r.state.Questions) == 0 && r.question == nil
 }
 
+// changeRest is the version from which a run goes on in a new history while it waits for calls. A call that has come holds its handler until it
+// has ended, so a caller's run has no other moment for that.
+const changeRest = "new-history-at-rest"
+
+// restsInLongHistory reports whether the run, which has nothing to do, is to go on in a new history before the next call comes.
+func (r *run) restsInLongHistory(ctx workflow.Context) (bool, error) {
+	if !workflow.GetInfo(ctx).GetContinueAsNewSuggested() || workflow.GetVersion(ctx, changeRest, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return false, nil
+	}
+	// The caller of the latest call is about to get its result.
+	if err := workflow.Await(ctx, func() bool { return len(r.pending) > 0 || workflow.AllHandlersFinished(ctx) }); err != nil {
+		return false, err
+	}
+	return len(r.pending) == 0 && r.suggested(ctx), nil
+}
+
 // goOnInNewHistory lets the run go on in a new history.
 func (r *run) goOnInNewHistory(ctx workflow.Context) error {
 	return workflow.NewContinueAsNewError(ctx, WorkflowRun, r.rest())

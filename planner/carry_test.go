@@ -65,6 +65,37 @@ func TestNewHistoryKnowsWhatIsUnknown(t *testing.T) {
 	}
 }
 
+// A run that waits for calls goes on in a new history while it rests: every call that has come holds its handler until it has ended, so that there is
+// no other moment, and a history has a bound beyond which Temporal ends the run.
+func TestCallersRunGoesOnInANewHistoryAtRest(t *testing.T) {
+	t.Parallel()
+	var w *world
+	w = newWorld(t, func(in AttemptInput) (Report, error) {
+		w.SetContinueAsNewSuggested(in.Step.CallID == "b")
+		return verified(in), nil
+	}, nil)
+	a, b, c := &updated{}, &updated{}, &updated{}
+	w.RegisterDelayedCallback(func() { w.UpdateWorkflow(UpdateCall, "u1", a, step("a", tool.Reversible)) }, time.Second)
+	w.RegisterDelayedCallback(func() { w.UpdateWorkflow(UpdateCall, "u2", b, step("b", tool.Reversible)) }, 2*time.Second)
+	in := Input{RunID: "r_test", Kind: KindCaller, Language: "en", IdleMS: 60_000}
+	w.ExecuteWorkflow(Run, in)
+	rest := w.rest(t)
+	if len(rest.Carried.Steps) != 2 || rest.Carried.Steps[1].Kept == nil || len(rest.Steps) != 0 {
+		t.Fatalf("%+v is carried, with %d calls", rest.Carried.Steps, len(rest.Steps))
+	}
+	for name, u := range map[string]*updated{"a": a, "b": b} {
+		if u.err != nil || u.res == nil || !u.res.OK() {
+			t.Errorf("the caller of %s is left without its result: %+v", name, u)
+		}
+	}
+	next := newWorld(t, always, nil)
+	next.RegisterDelayedCallback(func() { next.UpdateWorkflow(UpdateCall, "u3", c, step("c", tool.Reversible)) }, time.Second)
+	next.ExecuteWorkflow(Run, rest)
+	if st := next.state(t); st.Outcome != OutcomeIdle || len(st.Steps) != 3 || len(next.attempts) != 1 || next.attempts[0].Number != 3 || c.res == nil || !c.res.OK() {
+		t.Errorf("%s, %+v, %+v", st.Outcome, st.Steps, c)
+	}
+}
+
 // What a person or a model has corrected is not asked for again.
 func TestNewHistoryKeepsCorrections(t *testing.T) {
 	t.Parallel()

@@ -272,6 +272,11 @@ func (r *run) work(ctx workflow.Context) error {
 			if r.in.Kind == KindScript || r.in.Kind == KindPipeline || r.in.Single && len(r.state.Steps) > 0 {
 				return nil
 			}
+			if on, err := r.restsInLongHistory(ctx); err != nil {
+				return err
+			} else if on {
+				return r.goOnInNewHistory(ctx)
+			}
 			came, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{Timeout: idle, TimerOptions: workflow.TimerOptions{Summary: "wait for the next call"}},
 				func() bool { return len(r.pending) > 0 })
 			if err != nil {
