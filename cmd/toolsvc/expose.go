@@ -61,6 +61,9 @@ func (e *exposure) follow(ctx context.Context, tokens *auth.Tokens, log *slog.Lo
 	if e.Tokens == "" {
 		return // SIGHUP ends the program, as usual
 	}
+	if st, err := os.Stat(e.Tokens); err == nil && st.Mode().Perm()&0o004 != 0 { // mounted secrets of containers often are so, where nobody else is
+		log.Warn("every user of this machine may read the tokens", "file", e.Tokens, "mode", st.Mode().Perm().String(), "fix", "chmod 600 "+e.Tokens)
+	}
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)
 	go func() {

@@ -59,6 +59,31 @@ func TestAcquire(t *testing.T) {
 		t.Fatalf("%v, fresh %t", err, fresh)
 	}
 	defer last.Close()
+
+	// A copy of the directory has a browser of its own, and leaves the original's alone; a directory that was moved keeps its.
+	copied := filepath.Join(dir, "copied")
+	if err := os.MkdirAll(filepath.Join(copied, "profile"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	record, err := os.ReadFile(RecordFile(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(RecordFile(copied), record, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := EndRecorded(copied); err != nil || !three.Running() {
+		t.Fatalf("the original's browser was ended (%v)", err)
+	}
+	four, other, fresh, err := Acquire(ctx, Options{StateDir: copied, Width: 800, Height: 600})
+	if err != nil || !fresh || four.PID == three.PID {
+		t.Fatalf("%v, fresh %t: the copy uses the original's browser", err, fresh)
+	}
+	other.Close()
+	if err := EndRecorded(copied); err != nil || four.Running() || !three.Running() {
+		t.Errorf("%v: the copy's browser runs %t, the original's %t", err, four.Running(), three.Running())
+	}
+
 	for range 2 { // a process that never used it ends it by its record; then there is nothing left to end
 		if err := EndRecorded(dir); err != nil {
 			t.Error(err)

@@ -45,6 +45,8 @@ type Process struct {
 	Path string `json:"path"`
 	// Extra are the flags that it was started with beside those of this package.
 	Extra []string `json:"extra,omitempty"`
+	// Profile is the folder that it works in. A state directory that was copied has the record of a browser that works in another one.
+	Profile string `json:"profile,omitempty"`
 
 	file    string
 	profile string
@@ -93,7 +95,25 @@ func EndRecorded(stateDir string) error {
 	if err != nil {
 		return fmt.Errorf("find the browser to end: %w", err)
 	}
+	if p.another() {
+		return nil
+	}
 	return p.End()
+}
+
+// another reports whether the record was copied with its directory: the browser that it names works in the original, and is not to be touched.
+// A directory that was only moved still has its browser.
+func (p *Process) another() bool {
+	here, err := filepath.Abs(p.profile)
+	if err != nil || p.Profile == "" || p.Profile == here {
+		return false
+	}
+	original, err := os.Stat(p.Profile)
+	if err != nil {
+		return false
+	}
+	own, err := os.Stat(here)
+	return err != nil || !os.SameFile(original, own)
 }
 
 // recorded connects to the browser that an earlier process started, if it still runs.
@@ -103,7 +123,7 @@ func recorded(ctx context.Context, o Options) (*Process, *devtools.Conn) {
 		return nil, nil
 	}
 	p := &Process{file: RecordFile(o.StateDir), profile: filepath.Join(o.StateDir, "profile")}
-	if json.Unmarshal(text, p) != nil || !p.Running() {
+	if json.Unmarshal(text, p) != nil || p.another() || !p.Running() {
 		return nil, nil
 	}
 	if p.Port == 0 {
@@ -134,6 +154,10 @@ func start(ctx context.Context, o Options) (*Process, error) {
 	if err := os.MkdirAll(profile, 0o700); err != nil {
 		return nil, fmt.Errorf("make the browser's profile: %w", err)
 	}
+	whole, err := filepath.Abs(profile)
+	if err != nil {
+		return nil, fmt.Errorf("make the browser's profile: %w", err)
+	}
 	for _, f := range []string{portFile(profile), filepath.Join(profile, "SingletonLock")} {
 		if err := os.Remove(f); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("clear what an earlier browser left: %w", err)
@@ -150,7 +174,7 @@ func start(ctx context.Context, o Options) (*Process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", path, err)
 	}
-	p := &Process{PID: cmd.Process.Pid, file: RecordFile(o.StateDir), Extra: o.ExtraFlags, profile: profile, exited: make(chan struct{})}
+	p := &Process{PID: cmd.Process.Pid, file: RecordFile(o.StateDir), Extra: o.ExtraFlags, Profile: whole, profile: profile, exited: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait() // how a browser ends is of no interest; that it ended is
 		close(p.exited)

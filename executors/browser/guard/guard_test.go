@@ -300,6 +300,24 @@ func TestProcess(t *testing.T) {
 	if err != nil || four.PID == three.PID || four.Port != one.Port || three.Running() {
 		t.Fatalf("%v: %+v after %+v", err, four, three)
 	}
+	// A copy of the directory has a proxy of its own, with whatever policy, and leaves the original's alone.
+	copied := t.TempDir()
+	for _, name := range []string{"chromium.json", "guard.json"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(copied, name), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	other, err := Acquire(ctx, copied, filepath.Join(copied, "chromium.json"), Policy{})
+	if err != nil || other.PID == four.PID || other.Port == four.Port || !four.Running() {
+		t.Fatalf("%v: the copy has %+v, the original %+v", err, other, four)
+	}
+	if err := other.End(); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := Acquire(ctx, dir, browser, Policy{Deny: []string{"a b"}}); err == nil {
 		t.Error("a policy that cannot be understood")
 	}

@@ -28,6 +28,8 @@ type Process struct {
 	Port int `json:"port"`
 	// Policy is the digest of what it enforces.
 	Policy string `json:"policy"`
+	// Browser is the record of the browser that it guards. A state directory that was copied has the record of a proxy that guards another one.
+	Browser string `json:"browser,omitempty"`
 
 	file   string
 	exited chan struct{} // nil when another process started it
@@ -141,6 +143,9 @@ func Acquire(ctx context.Context, dir, browser string, p Policy) (*Process, erro
 	if text, err := os.ReadFile(file); err == nil {
 		_ = json.Unmarshal(text, old) // one that cannot be read is replaced
 	}
+	if old.another(browser) {
+		old = &Process{file: file}
+	}
 	if old.Running() {
 		if old.Policy == p.Digest() {
 			return old, nil
@@ -157,6 +162,20 @@ func Acquire(ctx context.Context, dir, browser string, p Policy) (*Process, erro
 		return nil, fmt.Errorf("start the browser's guard: %w", err)
 	}
 	return g, nil
+}
+
+// another reports whether the record was copied with its directory: the proxy that it names guards the original's browser, and is not to be
+// touched. A directory that was only moved still has its proxy.
+func (p *Process) another(browser string) bool {
+	if p.Browser == "" || p.Browser == browser {
+		return false
+	}
+	original, err := os.Stat(p.Browser)
+	if err != nil {
+		return false
+	}
+	own, err := os.Stat(browser)
+	return err != nil || !os.SameFile(original, own)
 }
 
 func start(ctx context.Context, file string, s setup) (*Process, error) {
@@ -185,7 +204,7 @@ func start(ctx context.Context, file string, s setup) (*Process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	p := &Process{PID: cmd.Process.Pid, Started: chromium.StartTime(cmd.Process.Pid), Policy: s.Policy.Digest(), file: file, exited: make(chan struct{})}
+	p := &Process{PID: cmd.Process.Pid, Started: chromium.StartTime(cmd.Process.Pid), Policy: s.Policy.Digest(), Browser: s.Browser, file: file, exited: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait() // that it ended is enough
 		close(p.exited)
