@@ -25,16 +25,11 @@ func (w *world) inject(ctx context.Context, f Fault) (landed bool, err error) {
 	until := time.Now().Add(f.For).UnixNano()
 	switch f.Kind {
 	case Kill:
-		return busy, w.server.kill(ctx, f.For)
+		return busy, w.servers[f.Machine].kill(ctx, f.For)
 	case Pause:
-		w.server.turn.Lock() // or a killed one would be stopped, and its successor not
-		defer w.server.turn.Unlock()
-		landed = w.server.signal(syscall.SIGSTOP) && busy
-		pause(ctx, f.For)
-		w.server.signal(syscall.SIGCONT)
-		return landed, nil
+		return w.servers[f.Machine].hold(ctx, f.For) && busy, nil
 	case KillBrowser:
-		return w.killBrowser(), nil
+		return killBrowser(w.servers[f.Machine].stateDir()), nil
 	case LoseAnswers:
 		before := w.front.lost.Load()
 		w.front.loseUntil.Store(until)
@@ -42,6 +37,8 @@ func (w *world) inject(ctx context.Context, f Fault) (landed bool, err error) {
 		return w.front.lost.Load() > before, nil
 	case LockStore:
 		return busy, w.lockStore(ctx, f.For)
+	case StopStore:
+		return busy, w.stopStore(ctx, f.For)
 	case FillDisk:
 		return busy, w.fillDisk(ctx, f.For)
 	case CutTemporal:
@@ -50,7 +47,7 @@ func (w *world) inject(ctx context.Context, f Fault) (landed bool, err error) {
 		w.wire.mend()
 		return landed, nil
 	case KillTemporal:
-		return busy, w.temporal.kill(ctx, f.For)
+		return busy, w.shared.kill(ctx, f.For)
 	case SlowModel, BadModel:
 		at := &w.model.slowUntil
 		if f.Kind == BadModel {
@@ -64,9 +61,9 @@ func (w *world) inject(ctx context.Context, f Fault) (landed bool, err error) {
 	return false, fmt.Errorf("there is no fault %q", f.Kind)
 }
 
-// killBrowser kills Chromium's first process; the others end with it.
-func (w *world) killBrowser() bool {
-	text, err := os.ReadFile(filepath.Join(w.state(), "browser", "browser", "chromium.json"))
+// killBrowser kills the first process of the Chromium of a server; the others end with it.
+func killBrowser(stateDir string) bool {
+	text, err := os.ReadFile(filepath.Join(stateDir, "browser", "browser", "chromium.json"))
 	if err != nil {
 		return false
 	}

@@ -26,6 +26,7 @@ type options struct {
 	rounds, parallel, only, perServer int
 	seed                              uint64
 	bin, log                          string
+	machines                          bool
 }
 
 func main() {
@@ -36,6 +37,7 @@ func main() {
 	flag.IntVar(&o.only, "only", -1, "play this round alone, with a server of its own")
 	flag.StringVar(&o.bin, "bin", "", "folder with toolsvc and temporald built before; built now when empty")
 	flag.StringVar(&o.log, "log", "", "file for one JSON line a violation")
+	flag.BoolVar(&o.machines, "machines", false, "two workers with one PostgreSQL and one Temporal behind a proxy (deploy/topology), instead of one server")
 	flag.Parse()
 	o.perServer = block
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -79,7 +81,11 @@ func run(ctx context.Context, o options, out io.Writer) (*tally, error) {
 		if o.only >= 0 {
 			i = o.only
 		}
-		*last = append(*last, draw(o.seed, i, full))
+		if o.machines {
+			*last = append(*last, drawMachines(o.seed, i))
+		} else {
+			*last = append(*last, draw(o.seed, i, full))
+		}
 	}
 	fmt.Fprintf(out, "seed %d, %d rounds\n", o.seed, o.rounds)
 	total, began, played := newTally(), time.Now(), 0
@@ -98,7 +104,7 @@ func run(ctx context.Context, o options, out io.Writer) (*tally, error) {
 					for _, v := range t.violations {
 						text, _ := json.Marshal(v) // plain data
 						fmt.Fprintf(log, "%s\n", text)
-						fmt.Fprintf(out, "VIOLATION %s\n  again: go run ./bench/chaos -seed %d -only %d\n", text, v.Seed, v.Round)
+						fmt.Fprintf(out, "VIOLATION %s\n  again: go run ./bench/chaos -seed %d -only %d%s\n", text, v.Seed, v.Round, map[bool]string{true: " -machines"}[o.machines])
 					}
 					if played%10 == 0 {
 						fmt.Fprintf(out, "%d rounds, %d calls, %d violations, %s\n", played, total.calls, len(total.violations), time.Since(began).Round(time.Second))

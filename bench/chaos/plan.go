@@ -12,6 +12,7 @@ import (
 type Round struct {
 	Number   int
 	External bool // Temporal is a process of its own
+	Machines bool // several workers share everything but their browsers
 	Runs     []Run
 	Faults   []Fault
 }
@@ -81,6 +82,7 @@ const (
 	KillBrowser  FaultKind = "browser killed"
 	LoseAnswers  FaultKind = "answers lost"
 	LockStore    FaultKind = "store locked"
+	StopStore    FaultKind = "store killed"
 	FillDisk     FaultKind = "disk full"
 	CutTemporal  FaultKind = "temporal cut off"
 	KillTemporal FaultKind = "temporal killed"
@@ -92,6 +94,7 @@ const (
 type Fault struct {
 	Kind    FaultKind
 	At, For time.Duration
+	Machine int // the one that is broken, where there are several
 }
 
 // block is how many rounds one server lives for, apart from its deaths.

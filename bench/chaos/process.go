@@ -27,6 +27,7 @@ type process struct {
 	args  []string
 	env   []string
 	log   *os.File
+	state string // directory of what it keeps
 	ready func(context.Context) bool
 	// died is told when the program ends and nobody meant it to.
 	died func(what string)
@@ -124,6 +125,18 @@ func (p *process) kill(ctx context.Context, dead time.Duration) error {
 	pause(ctx, dead)
 	return p.start(ctx)
 }
+
+// hold stops it for a while.
+func (p *process) hold(ctx context.Context, d time.Duration) bool {
+	p.turn.Lock() // or a killed one would be stopped, and its successor not
+	defer p.turn.Unlock()
+	stopped := p.signal(syscall.SIGSTOP)
+	pause(ctx, d)
+	p.signal(syscall.SIGCONT)
+	return stopped
+}
+
+func (p *process) stateDir() string { return p.state }
 
 // revive starts it again if it is not running.
 func (p *process) revive(ctx context.Context) error {

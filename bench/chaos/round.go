@@ -114,9 +114,11 @@ func (w *world) play(ctx context.Context, seed uint64, round Round) *tally {
 	for _, d := range w.deaths() {
 		violate(Violation{Rule: ruleLeft, What: d})
 	}
-	if err := w.server.revive(ctx); err != nil {
-		violate(Violation{Rule: ruleLeft, What: err.Error()})
-		return t
+	for _, s := range w.servers {
+		if err := s.revive(ctx); err != nil {
+			violate(Violation{Rule: ruleLeft, What: err.Error()})
+			return t
+		}
 	}
 	for _, l := range lives {
 		runs.Go(func() {

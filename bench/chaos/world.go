@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,20 +16,25 @@ import (
 	"syscall"
 	"time"
 
+	"toolsvc/deploy/topology"
 	"toolsvc/temporalclient"
 )
 
 // diskSize bounds what a server may keep; the disk is memory.
 const diskSize = "size=1g"
 
-// world is one server with everything around it, for the rounds of a block.
+// world is one server, or several machines, with everything around, for the rounds of a block.
 type world struct {
 	dir      string // logs and workspace; the state is in a file system of its own below it, where that can be made
 	canFill  bool
 	external bool
-	server   *process
-	temporal *process // nil when Temporal is embedded
-	wire     *wire    // between them
+	servers  []server
+	temporal *process           // nil when Temporal is embedded
+	shared   server             // the Temporal that is killed: the process above, or that of the machines
+	wire     *wire              // between server and Temporal
+	machines *topology.Topology // nil with one server
+	store    sync.Mutex         // held by who breaks the machines' database
+	log      io.Writer          // of the machines
 	front    *front
 	site     *site
 	model    *model
@@ -62,7 +68,7 @@ func openWorld(ctx context.Context, p programs, rounds []Round) (w *world, err e
 			return w, err
 		}
 	}
-	w.canFill = syscall.Mount("tmpfs", w.state(), "tmpfs", 0, diskSize) == nil // only root may
+	w.canFill = !rounds[0].Machines && syscall.Mount("tmpfs", w.state(), "tmpfs", 0, diskSize) == nil // only root may
 	for _, round := range rounds {
 		for _, run := range round.Runs {
 			if err := w.furnish(run); err != nil {
@@ -75,6 +81,14 @@ func openWorld(ctx context.Context, p programs, rounds []Round) (w *world, err e
 	}
 	if w.model, err = openModel(); err != nil {
 		return w, err
+	}
+	if rounds[0].Machines {
+		log, err := w.logFile("machines")
+		if err != nil {
+			return w, err
+		}
+		w.log = log
+		return w, w.openMachines(ctx, p)
 	}
 	ports, err := freePorts(3)
 	if err != nil {
@@ -95,6 +109,7 @@ func openWorld(ctx context.Context, p programs, rounds []Round) (w *world, err e
 			_, ready, err := temporalclient.ReadEndpoint(filepath.Join(w.state(), "temporald"))
 			return ready && err == nil
 		}
+		w.shared = w.temporal
 		if err := w.temporal.start(ctx); err != nil {
 			return w, err
 		}
@@ -103,20 +118,28 @@ func openWorld(ctx context.Context, p programs, rounds []Round) (w *world, err e
 		}
 		args = append(args, "--temporal-address", w.wire.addr())
 	}
-	if w.server, err = w.process("toolsvc", args...); err != nil {
+	one, err := w.process("toolsvc", args...)
+	if err != nil {
 		return w, err
 	}
-	w.server.env = []string{"GEMINI_API_KEY=none"}
-	w.server.ready = readyz(addr)
-	return w, w.server.start(ctx)
+	one.env, one.ready, one.state = []string{"GEMINI_API_KEY=none"}, readyz(addr), w.state()
+	w.servers = []server{one}
+	return w, one.start(ctx)
+}
+
+func (w *world) logFile(name string) (*os.File, error) {
+	log, err := os.OpenFile(filepath.Join(w.dir, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err == nil {
+		w.logs = append(w.logs, log)
+	}
+	return log, err
 }
 
 func (w *world) process(name string, args ...string) (*process, error) {
-	log, err := os.OpenFile(filepath.Join(w.dir, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := w.logFile(name)
 	if err != nil {
 		return nil, err
 	}
-	w.logs = append(w.logs, log)
 	return &process{name: name, args: args, log: log, died: func(what string) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -220,6 +243,9 @@ func differs(before, after map[string]string) string {
 
 // temporalAddress is where Temporal answers, past the wire.
 func (w *world) temporalAddress() (string, error) {
+	if w.machines != nil {
+		return w.machines.Temporal.Said("Temporal"), nil
+	}
 	dir := filepath.Join(w.state(), "temporal")
 	if w.external {
 		dir = filepath.Join(w.state(), "temporald")
@@ -234,9 +260,15 @@ func (w *world) temporalAddress() (string, error) {
 // close ends everything. keep keeps databases, logs and the workspace. Its errors are violations: something did not end, or was left behind.
 func (w *world) close(keep bool) error {
 	var errs []error
-	for _, p := range []*process{w.server, w.temporal} {
-		if p != nil {
-			errs = append(errs, p.stop())
+	switch {
+	case w.machines != nil:
+		errs = append(errs, w.machines.Stop())
+	default:
+		for _, s := range w.servers {
+			errs = append(errs, s.stop())
+		}
+		if w.temporal != nil {
+			errs = append(errs, w.temporal.stop())
 		}
 	}
 	if w.wire != nil {
