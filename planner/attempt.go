@@ -272,17 +272,29 @@ func (a *attempter) rollBack(ctx context.Context, att tool.Attempt, rep *Report,
 	rep.Rollback = notice
 }
 
+// keepLimit bounds the wait for a store that is locked, full or away: after a dispatch, the verdict is lost with its evidence.
+const keepLimit = 10 * time.Second
+
 // keep stores evidence as an artifact.
 func (a *attempter) keep(ctx context.Context, e *tool.Evidence) (text []byte, digest string, err error) {
 	text, _, err = e.Encode()
 	if err != nil {
 		return nil, "", err
 	}
-	digest, err = a.artifacts.PutArtifact(ctx, "application/json", text)
-	if err != nil {
-		return nil, "", fmt.Errorf("keep the evidence: %w", err)
+	for start := time.Now(); ; {
+		digest, err = a.artifacts.PutArtifact(ctx, "application/json", text)
+		switch {
+		case err == nil:
+			return text, digest, nil
+		case !mayPass(err) || time.Since(start) > keepLimit || !pause(ctx, 250*time.Millisecond):
+			return nil, "", fmt.Errorf("keep the evidence: %w", err)
+		}
 	}
-	return text, digest, nil
+}
+
+// mayPass reports that the same may be kept a moment later.
+func mayPass(err error) bool {
+	return errors.Is(err, store.ErrLocked) || errors.Is(err, store.ErrDiskFull) || errors.Is(err, store.ErrUnavailable)
 }
 
 // failed puts an executor's error into the report. When the attempt's time has run out, or the run was cancelled, that is the failure,
