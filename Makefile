@@ -97,8 +97,8 @@ prop-workspace: ## A thousand random sequences of file operations, failures and 
 bench-workspace: ## Backups beside git stash and cp -a
 	$(GO) run ./bench/workspace
 
-chaos: deps ## Kill, cut and fill at random while toolsvc works, and check from outside (make chaos N=300 SEED=1 P=2)
-	$(GO) run ./bench/chaos -rounds $(or $(N),300) -seed $(or $(SEED),1) -parallel $(or $(P),2)
+chaos: deps ## Kill, cut and fill at random while toolsvc works, and check from outside (make chaos N=300 SEED=1 P=2; MACHINES=1 on several machines)
+	$(GO) run ./bench/chaos -rounds $(or $(N),300) -seed $(or $(SEED),1) -parallel $(or $(P),2) $(if $(MACHINES),-machines)
 
 bench-load: deps ## Throughput and latencies over concurrency, what a step costs; then thousands of runs on one server (make bench-load SOAK=3000)
 	$(GO) run ./bench/load -svg docs/images/load.svg

@@ -80,7 +80,7 @@ var notHere = []struct {
 	{selection{begins: "make race"}, "all tests again, with the race detector: half an hour", wouldMake},
 	{selection{begins: "make lint"}, "builds the linter: minutes", wouldMake},
 	{selection{begins: "make bench"}, "measures for minutes to hours", wouldMake},
-	{selection{begins: "make chaos"}, "kills for hours; go test ./bench/chaos runs four of its rounds", wouldMake},
+	{selection{begins: "make chaos"}, "kills for hours; go test ./bench/chaos runs six of its rounds", wouldMake},
 	{selection{begins: "make topology"}, "runs until Ctrl-C, on a PostgreSQL server; TestSeveralMachines (cmd/toolsvc) starts the same", wouldMake},
 	{selection{begins: "go run ./bench/"}, "measures for minutes to hours", wouldRun},
 	{selection{begins: "go test ./"}, "a test of its own", wouldTest},

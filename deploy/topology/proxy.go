@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -15,7 +17,7 @@ import (
 
 // startProxy shares requests out among the workers, one after the other, and leaves out those that cannot be connected to. Any worker answers
 // for any run, so nothing needs to stay with one.
-func startProxy(ctx context.Context, address string, workers []*Worker) (string, *http.Server, error) {
+func startProxy(ctx context.Context, address string, workers []*Worker, to io.Writer) (string, *http.Server, error) {
 	var targets []*url.URL
 	for _, w := range workers {
 		u, err := url.Parse(w.URL)
@@ -51,6 +53,7 @@ func startProxy(ctx context.Context, address string, workers []*Worker) (string,
 	}
 	srv := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: &httputil.ReverseProxy{
 		Transport:     transport,
+		ErrorLog:      log.New(cmp.Or(to, io.Discard), "proxy      ", 0),
 		FlushInterval: -1, // server-sent events
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(targets[0]) // whichever takes the connection; all of them are loopback to each other

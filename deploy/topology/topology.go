@@ -145,7 +145,7 @@ func Start(ctx context.Context, o Options) (t *Topology, err error) {
 	// Temporal, too, whatever its own memory of its ports is worth.
 	_, port, _ := strings.Cut(address, ":")
 	copy(t.Temporal.args, []string{"temporal", "serve", "--port=" + port})
-	t.URL, t.proxy, err = startProxy(ctx, o.Proxy, t.Workers)
+	t.URL, t.proxy, err = startProxy(ctx, o.Proxy, t.Workers, o.Log)
 	return t, err
 }
 
