@@ -113,6 +113,29 @@ func TestFilterRequests(t *testing.T) {
 	}
 }
 
+// A function that never comes back is ended. It may have done what no page shows, so that it is not run again unasked.
+func TestEvaluateWithoutAnEnd(t *testing.T) {
+	t.Parallel()
+	p := open(t, counter)
+	call := p.call("evaluate", map[string]any{"function": "() => { window.n = 7; for (;;); }", "timeout_ms": 300})
+	d := p.attempt(call, tool.Plan{Number: 1, Source: tool.SourceAX}, tool.Needs{})
+	if f := tool.AsFailed(d.err); d.err == nil || f.Failure != tool.Timeout || !f.Dispatched || !strings.Contains(f.Message, "did not return within 300ms") {
+		t.Fatalf("%v, %s", d.err, d.out.Proof)
+	}
+	_ = d.att.Close()
+	again, out, err := p.x.Reconcile(t.Context(), call, d.before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if out.Effect != tool.EffectUnknown {
+		t.Errorf("%s: %s", out.Effect, out.Proof)
+	}
+	if got := p.truth("window.n"); got != "7" {
+		t.Errorf("the page does not answer, or the function had no effect: %s", got)
+	}
+}
+
 func TestEvaluate(t *testing.T) {
 	t.Parallel()
 	p := open(t, `<ul><li>One</li><li id=two>Two</li></ul><script>window.secret=42</script>`)

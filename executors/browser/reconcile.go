@@ -90,7 +90,10 @@ func (a *attempt) reconcile(ctx context.Context, before *tool.Evidence, rebuilt 
 	a.facts = judge(a.work.types, was, o.url, anyKnown, seen)
 	// The page's record is older than this process, so that later looks weigh the same record; what only the protocol told is lost.
 	effect, changed, proof := a.facts.decide()
-	proof = "After the loss of the process that acted: " + proof
+	proof = "As seen afterwards: " + proof
+	if a.act.kind == kindEvaluate && effect == tool.EffectNone && seen.Armed != nil {
+		effect, proof = tool.EffectUnknown, "Nothing shows on the page; but what a function does need not show there."
+	}
 	if a.act.kind == kindNavigate {
 		if o.url == a.act.url || strings.TrimSuffix(o.url, "/") == strings.TrimSuffix(a.act.url, "/") {
 			a.facts = facts{Delivered: true, Navigated: true}
