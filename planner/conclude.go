@@ -3,6 +3,7 @@ package planner
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,14 +98,18 @@ func refused(spec *tool.Spec, c Conclusion, r *tool.Result) *tool.Result {
 	return r
 }
 
-// telling is the report that shows the failure which decided.
+// telling is the report that shows the failure which decided: the latest, or of a target that is not there, one that says what there is instead.
 func telling(reports []Report, f tool.Failure) Report {
-	for i := len(reports) - 1; i >= 0; i-- {
-		if reports[i].Record.Failure == f {
-			return reports[i]
+	told := reports[len(reports)-1]
+	for _, r := range slices.Backward(reports) {
+		if r.Record.Failure != f {
+			continue
+		}
+		if told.Record.Failure != f || f == tool.TargetNotFound && len(told.Candidates) == 0 && len(r.Candidates) > 0 { // what there is instead says more
+			told = r
 		}
 	}
-	return reports[len(reports)-1]
+	return told
 }
 
 // failedMessage says in one or two sentences what failed and what was tried.

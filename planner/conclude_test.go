@@ -46,3 +46,28 @@ func TestConcludeTellsOfTheRollbackOfATimeout(t *testing.T) {
 		t.Errorf("error %+v, caused by %+v", e, e.Cause)
 	}
 }
+
+// Of several sources that did not find the target, the one that says what there is instead is told.
+func TestWhatIsThereInsteadIsTold(t *testing.T) {
+	t.Parallel()
+	report := func(f tool.Failure, message string, cs ...tool.Candidate) Report {
+		return Report{Record: tool.AttemptRecord{Failure: f, Message: message}, Candidates: cs}
+	}
+	basket := tool.Candidate{Name: "Add to basket", Role: "button"}
+	for _, c := range []struct {
+		name    string
+		reports []Report
+		failure tool.Failure
+		want    string
+	}{
+		{"only one knows", []Report{report(tool.TargetNotFound, "ax", basket), report(tool.TargetNotFound, "dom", basket), report(tool.TargetNotFound, "picture")}, tool.TargetNotFound, "dom"},
+		{"nobody knows", []Report{report(tool.TargetNotFound, "ax"), report(tool.TargetNotFound, "picture")}, tool.TargetNotFound, "picture"},
+		{"another failure decided", []Report{report(tool.TargetNotFound, "ax", basket), report(tool.NoEffect, "dom"), report(tool.TargetNotFound, "picture")}, tool.NoEffect, "dom"},
+		{"the latest of several", []Report{report(tool.NoEffect, "ax"), report(tool.NoEffect, "dom")}, tool.NoEffect, "dom"},
+		{"none of them", []Report{report(tool.Stale, "ax"), report(tool.NoEffect, "dom")}, tool.Timeout, "dom"},
+	} {
+		if got := telling(c.reports, c.failure).Record.Message; got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}

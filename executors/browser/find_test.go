@@ -78,6 +78,22 @@ func TestLateElement(t *testing.T) {
 	}
 }
 
+// Whoever asks for what is not there is told what there is that is like it; nothing of it is acted on.
+func TestNotFoundTellsWhatIsAlike(t *testing.T) {
+	t.Parallel()
+	for _, src := range []tool.Source{tool.SourceAX, tool.SourceCDP} {
+		p := open(t, `<button onclick="window.n=1">Add to basket</button><button>Search</button><button hidden>Add to car</button><iframe srcdoc="<a href='#'>Add to wishlist</a>"></iframe>`)
+		f := p.by(src, "click", clickOn("Add to cart", "role", "button")).fails(t, tool.TargetNotFound)
+		if len(f.Candidates) != 2 || f.Candidates[0].Name != "Add to basket" || f.Candidates[0].Role != "button" || f.Candidates[1].Name != "Add to wishlist" ||
+			!strings.Contains(f.Message, `Alike on the page: button "Add to basket", link "Add to wishlist".`) {
+			t.Errorf("%s: %s, %+v", src, f.Message, f.Candidates)
+		}
+		if got := p.truth("window.n"); got != "undefined" {
+			t.Errorf("%s: something was clicked", src)
+		}
+	}
+}
+
 func TestNotFoundSaysSo(t *testing.T) {
 	t.Parallel()
 	p := open(t, counter)

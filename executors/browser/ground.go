@@ -156,11 +156,45 @@ func (a *attempt) ground(ctx context.Context, source tool.Source) (*located, err
 			if page.Moved(err) {
 				err = tool.Failf(tool.NotReady, "the page was being replaced all the time while %s was looked for: %w", words(a.act.target), err)
 			}
+			a.offer(ctx, f)
 			return nil, err
 		}
 		if err := a.awaitChange(ctx, min(left, time.Second)); err != nil {
 			return nil, err
 		}
+	}
+}
+
+// The bounds of what is told of a page that has not what was asked for.
+const (
+	maxOffered = 300 // names that are compared, of each frame
+	maxAlike   = 3
+)
+
+// offer adds to a failure the things on the page whose names are like the one that was asked for. A frame that does not answer has none.
+func (a *attempt) offer(ctx context.Context, f *tool.Failed) {
+	t := a.act.target
+	if f.Failure != tool.TargetNotFound || t.Name == nil || len(f.Candidates) > 0 {
+		return
+	}
+	var all []tool.Candidate
+	var names []string
+	for _, frame := range a.tab.Frames() {
+		var there []tool.Candidate
+		if err := frame.Eval(ctx, &there, "offered", maxOffered); err != nil {
+			continue
+		}
+		for _, c := range there {
+			all, names = append(all, c), append(names, c.Name)
+		}
+	}
+	var said []string
+	for _, i := range match.Alike(*t.Name, names, maxAlike) {
+		f.Candidates = append(f.Candidates, all[i])
+		said = append(said, fmt.Sprintf("%s %q", all[i].Role, all[i].Name))
+	}
+	if len(said) > 0 {
+		f.Message += " Alike on the page: " + strings.Join(said, ", ") + "."
 	}
 }
 

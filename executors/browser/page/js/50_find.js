@@ -325,6 +325,17 @@ function find(q) {
   return {total, found: told};
 }
 
+// offered are the names of what one can act on, at most max, for whoever asked for something that is not there.
+function offered(max) {
+  const out = [];
+  for (const r of roots()) for (const e of r.querySelectorAll(INTERACTIVE)) {
+    if (out.length >= max) return out;
+    const n = visible(e) ? name(e) : '';
+    if (n && n.length <= 200) out.push({role: role(e), name: n});
+  }
+  return out;
+}
+
 // surfaces tells what a DOM search cannot see into, and how busy the page is. What was found is good for a moment, as long as nothing changes.
 let surfacesNow = null, surfacesAt = 0, surfacesRecords = -1;
 function surfaces() {

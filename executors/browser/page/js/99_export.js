@@ -1,5 +1,5 @@
 globalThis.__toolsvc = {
-  version: VERSION, arm, disarm, rest, rested, blurAway, addRoot, closedHosts, gone, hiddenSoon, checkedSoon, find, details, surfaces, adopt, gate, gateAhead, aim, ready, changed, at, owner: (id, x, y) => { const e = element(id); return e && e.isConnected ? owner(e, x, y) : null; }, look, observe, stamp, recall, waitText, until, begin, beginArmed, holds, typed, put, choose,
+  version: VERSION, arm, disarm, rest, rested, blurAway, addRoot, closedHosts, gone, hiddenSoon, checkedSoon, find, offered, details, surfaces, adopt, gate, gateAhead, aim, ready, changed, at, owner: (id, x, y) => { const e = element(id); return e && e.isConnected ? owner(e, x, y) : null; }, look, observe, stamp, recall, waitText, until, begin, beginArmed, holds, typed, put, choose,
   scrollBox, scrollTo, intoView, together, middle, drawn, choices, ownOption, fileField, filesOf, emptyFiles, setOptions, keyFor, activate, restoreFocus, closer, rectOf, pageSize, read, snapshot, element, number, frame, describe, roots, alive, visible, enabled, stand, names, deepActive,
   settle: o => armed ? armed.settle(o) : Promise.resolve(null), report: () => armed ? armed.report() : null,
   hasFocus: () => document.hasFocus() && !/^I?FRAME$/.test((document.activeElement || {}).tagName || ''), target, scrolled: () => ({X: scrollX, Y: scrollY}),
