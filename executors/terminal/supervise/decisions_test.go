@@ -55,6 +55,7 @@ func TestSettled(t *testing.T) {
 	long := 10 * time.Second
 	base := moment{limit: time.Minute, elapsed: long, quiet: long, calm: long}
 	typed := with(base, func(m *moment) { m.wrote = true })
+	heard := with(base, func(m *moment) { m.polling = true })
 	submitted := with(base, func(m *moment) { m.submitted, m.wrote = true, true })
 	shell := with(submitted, func(m *moment) { m.marks, m.marked = true, true })
 	running := with(shell, func(m *moment) { m.running = true })
@@ -75,8 +76,13 @@ func TestSettled(t *testing.T) {
 		"the shell thinks":                   {shell, false},
 		"typed and shown":                    {typed, true},
 		"typed and being shown":              {with(typed, func(m *moment) { m.quiet = 0 }), false},
-		"typed and not shown":                {with(base, func(m *moment) { m.elapsed = quietSilent }), true},
-		"typed and not shown yet":            {with(base, func(m *moment) { m.elapsed = quietSilent / 2 }), false},
+		"typed and just shown":               {with(heard, func(m *moment) { m.wrote, m.quiet = true, quietEcho }), true},
+		"shown, and a program is at it":      {with(typed, func(m *moment) { m.quiet = quietUnknown / 2 }), false},
+		"shown, and it has just been heard":  {with(heard, func(m *moment) { m.wrote, m.quiet, m.calm = true, quietEcho, 0 }), false},
+		"typed and not shown":                {with(heard, func(m *moment) { m.elapsed = quietSilent }), true},
+		"typed and not shown yet":            {with(heard, func(m *moment) { m.elapsed = quietSilent / 2 }), false},
+		"typed, and nobody hears":            {with(base, func(m *moment) { m.elapsed = quietUnknown / 2 }), false},
+		"typed, and nobody ever hears":       {with(base, func(m *moment) { m.elapsed = quietUnknown }), true},
 		"a program without marks asks":       {with(submitted, func(m *moment) { m.reading = true }), true},
 		"a program without marks is quiet":   {submitted, true},
 		"a program without marks writes":     {with(submitted, func(m *moment) { m.quiet = quietUnknown / 2 }), false},

@@ -66,7 +66,10 @@ func (m moment) settled() bool {
 	case m.prompted:
 		return m.quiet >= quietPrompt
 	case !m.looking && !m.submitted:
-		return m.wrote && m.quiet >= quietEcho || !m.wrote && m.elapsed >= quietSilent
+		// The echo of a terminal and the answer of a program may be far apart on a busy machine; who waits for the next key has dealt with this one.
+		since := min(m.quiet, m.elapsed)
+		heard := (m.reading || m.polling) && m.calm >= quietEcho
+		return since >= quietUnknown || heard && (m.wrote && since >= quietEcho || since >= quietSilent)
 	case m.marked && m.running:
 		return waits
 	case m.marked: // the shell wants the rest of the command
