@@ -42,8 +42,9 @@ func tuning() dynamicconfig.StaticClient {
 		dynamicconfig.VisibilityProcessorSchedulerWorkerCount.Key():             32,
 		dynamicconfig.ReplicationProcessorSchedulerWorkerCount.Key():            1,
 		dynamicconfig.ReplicationLowPriorityProcessorSchedulerWorkerCount.Key(): 1,
-		// The default cache is sized for a cluster's memory.
-		dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 8096,
+		// The default cache is sized for a cluster's memory. A run takes about 45 KiB of it, also when it has ended, until it is an hour old or others
+		// need the room; at most 256 calls are under way at once.
+		dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 1024,
 		// Connections do not need rebalancing between hosts, and a reconnection every five minutes is a hiccup.
 		dynamicconfig.KeepAliveMaxConnectionAge.Key(): 24 * time.Hour,
 		// The server would report its version to its maker otherwise.
