@@ -230,7 +230,7 @@ func postgresKind(err error) error {
 	if !errors.As(err, &e) {
 		var connect *pgconn.ConnectError
 		var network *net.OpError
-		if errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) {
+		if errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, pgconn.ErrConnClosed) {
 			return ErrUnavailable
 		}
 		return nil

@@ -170,8 +170,28 @@ func (s *Server) run(ctx context.Context) error {
 	}
 }
 
-// Kill ends the server as kill -9 does. What it had confirmed is there when it runs again.
-func (s *Server) Kill() error { return s.signal(syscall.SIGKILL) }
+// Kill ends the server as kill -9 of all its processes does, and returns when they are gone: those that serve connections would go on for a
+// moment without the first one. What it had confirmed is there when it runs again.
+func (s *Server) Kill() error {
+	if s.cmd == nil || s.cmd.Process == nil {
+		return nil
+	}
+	_ = s.cmd.Process.Signal(syscall.SIGSTOP) // so that it makes no others; it may have ended
+	serving := children(s.cmd.Process.Pid)
+	for _, pid := range serving {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+	}
+	err := s.signal(syscall.SIGKILL)
+	for end := time.Now().Add(stopLimit); ; time.Sleep(time.Millisecond) {
+		serving = slices.DeleteFunc(serving, func(pid int) bool { return !running(pid) })
+		switch {
+		case len(serving) == 0:
+			return err
+		case time.Now().After(end):
+			return errors.Join(err, fmt.Errorf("processes %v of PostgreSQL have not ended within %s", serving, stopLimit))
+		}
+	}
+}
 
 // Restart runs a killed server again, at the same address.
 func (s *Server) Restart(ctx context.Context) error {
