@@ -281,13 +281,19 @@ func (a *attempter) keep(ctx context.Context, e *tool.Evidence) (text []byte, di
 	if err != nil {
 		return nil, "", err
 	}
+	digest, err = keepEvidence(ctx, a.artifacts, text)
+	return text, digest, err
+}
+
+// keepEvidence stores encoded evidence, and waits where the store may take it a moment later.
+func keepEvidence(ctx context.Context, to Artifacts, text []byte) (digest string, err error) {
 	for start := time.Now(); ; {
-		digest, err = a.artifacts.PutArtifact(ctx, "application/json", text)
+		digest, err = to.PutArtifact(ctx, "application/json", text)
 		switch {
 		case err == nil:
-			return text, digest, nil
+			return digest, nil
 		case !mayPass(err) || time.Since(start) > keepLimit || !pause(ctx, 250*time.Millisecond):
-			return nil, "", fmt.Errorf("keep the evidence: %w", err)
+			return "", fmt.Errorf("keep the evidence: %w", err)
 		}
 	}
 }

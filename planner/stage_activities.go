@@ -198,8 +198,8 @@ func (a *Activities) StageBegin(ctx context.Context, in StageInput) (StageBegun,
 	if err != nil {
 		return fail(err)
 	}
-	if out.Before, err = a.Artifacts.PutArtifact(ctx, "application/json", text); err != nil {
-		return out, fmt.Errorf("keep the evidence: %w", err)
+	if out.Before, err = keepEvidence(ctx, a.Artifacts, text); err != nil {
+		return out, err
 	}
 	if a.Backups != nil {
 		if err := a.Backups.Begin(ctx, at.RunID, at.Step.CallID, at.dispatch()); err != nil {
@@ -293,9 +293,9 @@ func (a *Activities) judge(ctx context.Context, rep *Report, in StageInput, cond
 	if err != nil {
 		return err
 	}
-	digest, err := a.Artifacts.PutArtifact(ctx, "application/json", afterText)
+	digest, err := keepEvidence(ctx, a.Artifacts, afterText)
 	if err != nil {
-		return fmt.Errorf("keep the evidence: %w", err)
+		return err
 	}
 	v.Evidence = tool.EvidenceRefs{Before: in.Before, After: digest}
 	rep.Verification = &v

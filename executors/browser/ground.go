@@ -167,8 +167,9 @@ func (a *attempt) ground(ctx context.Context, source tool.Source) (*located, err
 
 // The bounds of what is told of a page that has not what was asked for.
 const (
-	maxOffered = 300 // names that are compared, of each frame
-	maxAlike   = 3
+	maxOffered = 300         // names that are compared, of each frame
+	maxAlike   = 3           // names that are told
+	offerLimit = time.Second // for all frames: the answer is the same without them
 )
 
 // offer adds to a failure the things on the page whose names are like the one that was asked for. A frame that does not answer has none.
@@ -177,6 +178,8 @@ func (a *attempt) offer(ctx context.Context, f *tool.Failed) {
 	if f.Failure != tool.TargetNotFound || t.Name == nil || len(f.Candidates) > 0 {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, offerLimit)
+	defer cancel()
 	var all []tool.Candidate
 	var names []string
 	for _, frame := range a.tab.Frames() {
